@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Compares this server with redis-server on this machine, and prints a Markdown table:
-# CF.ADD beside SET, CF.EXISTS beside GET, by threads. What redis-server does with so
-# many --io-threads stands in its columns; the ratio is to the best that it does with any.
+# Compares this server with redis-server on this machine, and prints a Markdown table with CF.ADD
+# next to SET and CF.EXISTS next to GET, by number of threads. redis-server uses the same number of
+# --io-threads. The ratio is to the best result of redis-server with any number.
 #
 #   server/bench.sh [ROUNDS]        (7 unless given; about half a minute each)
 #
-# Both servers and redis-benchmark share all cores. In each round each of them
-# runs for a short time, one after the other; the table has the medians.
+# Both servers and redis-benchmark share all cores. In each round each of them runs for a short
+# time, one after the other. The table has the medians.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,7 +14,7 @@ rounds=${1:-7}
 threads=(1 2 4)
 requests=400000
 clients=(-c 50 -P 16)
-# Keys that redis-server holds, and items that are asked for.
+# The numbers of keys in redis-server, and of items in the filter.
 range=1000000
 
 fail() { printf 'bench.sh: %s\n' "$*" >&2; exit 1; }
@@ -32,7 +32,7 @@ end() {
 }
 trap end EXIT
 
-# start PORT COMMAND...: returns when it answers
+# start PORT COMMAND...: starts a server, and returns when it answers.
 start() {
     "${@:2}" >"$work/log-$1" 2>&1 &
     servers+=($!)
@@ -43,7 +43,7 @@ start() {
     fail "no server on port $1: $(cat "$work/log-$1")"
 }
 
-# measure NAME PORT COMMAND...: adds a rate to the file NAME
+# measure NAME PORT COMMAND...: adds a rate to the file NAME.
 measure() {
     local rate
     redis-benchmark -p "$2" "${clients[@]}" -n $requests -r "$keys" --csv "${@:3}" >"$work/csv" 2>"$work/errors" ||
@@ -59,7 +59,7 @@ first=${PORT:-17000}
 for n in "${threads[@]}"; do
     start $((first + n)) "${CARGO_TARGET_DIR:-target}/release/guira-server" --port $((first + n)) --threads "$n" --log warn
     start $((first + 100 + n)) redis-server --port $((first + 100 + n)) --io-threads "$n" --save '' --appendonly no --dir "$work"
-    # What is asked for: present, most of it.
+    # Most of the requested keys and items are present.
     keys=$range
     redis-cli -p $((first + n)) CF.RESERVE asked $range EXPANSION 0 >/dev/null
     for command in "$((first + n)) CF.ADDNX asked" "$((first + 100 + n)) SET"; do
@@ -76,9 +76,9 @@ for _ in $(seq "$rounds"); do
         keys=$range
         measure "exists-$n" $guira CF.EXISTS asked __rand_int__
         measure "get-$n" $redis GET __rand_int__
-        # Keys that are there already: SET is slower for new ones.
+        # The keys already exist, because SET is slower for new ones.
         measure "set-$n" $redis SET __rand_int__ xxx
-        # Items that are not there: copies of one item are bounded.
+        # The items are new, because the number of copies of an item is limited.
         keys=2000000000
         redis-cli -p $guira DEL added >/dev/null
         redis-cli -p $guira CF.RESERVE added $requests >/dev/null
@@ -86,7 +86,7 @@ for _ in $(seq "$rounds"); do
     done
 done
 
-# best NAME: the highest median over all numbers of threads
+# best NAME: the highest median of all numbers of threads.
 best() { for n in "${threads[@]}"; do median "$1-$n"; done | sort -n | tail -n 1; }
 set=$(best set) get=$(best get)
 model=$(awk -F ': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)

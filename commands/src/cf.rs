@@ -65,7 +65,7 @@ pub(crate) fn default_key<S: Store>(store: &S) -> Wanted {
 /// Adds a copy of `item`.
 #[inline]
 fn insert_copy<S: Store>(store: &S, filter: &Filter, item: &[u8]) -> Result<(), InsertError> {
-    match room(store, filter) {
+    match room(store, filter, 1) {
         0 => Err(InsertError::Full),
         _ => filter.insert(item, || store.wait()),
     }
@@ -74,25 +74,27 @@ fn insert_copy<S: Store>(store: &S, filter: &Filter, item: &[u8]) -> Result<(), 
 /// Adds `item` if it is absent, and returns whether it was.
 #[inline]
 fn insert_absent<S: Store>(store: &S, filter: &Filter, item: &[u8]) -> Result<bool, InsertError> {
-    match room(store, filter) {
+    match room(store, filter, 1) {
         0 if filter.contains(item) => Ok(false),
         0 => Err(InsertError::Full),
         _ => filter.insert_unique(item, || store.wait()),
     }
 }
 
-/// The number of items that the filter accepts.
+/// The number of items that the filter accepts, if there are `wanted` to come.
 #[inline]
-pub(crate) fn room<S: Store>(store: &S, filter: &Filter) -> usize {
-    let left = || filter.most_items().saturating_sub(filter.len());
-    match store.is_strict().then(left) {
-        None => usize::MAX,
-        Some(0) => {
+pub(crate) fn room<S: Store>(store: &S, filter: &Filter, wanted: usize) -> usize {
+    let left = || filter.most_items().saturating_sub(filter.len()).min(wanted);
+    match left() {
+        left if left == wanted => wanted,
+        // Asked last: some hosts need time to tell.
+        _ if !store.is_strict() => wanted,
+        0 => {
             // Expired items may still occupy slots.
             filter.sweep();
             left()
         }
-        Some(left) => left,
+        left => left,
     }
 }
 
@@ -109,11 +111,14 @@ pub(crate) fn full(filter: &Filter, error: InsertError) -> Reply {
         InsertError::BlockedByScan if !filter.has_grown_full() => {
             Reply::error("Filter is full while it is being saved: try again")
         }
+        InsertError::Contended if !filter.has_grown_full() => {
+            Reply::error("Filter has no room while other commands are in progress: try again")
+        }
         // The same number of distinct items would have fitted.
         InsertError::Full if !filter.has_grown_full() => {
             Reply::error("Filter is full of copies of items that share the buckets of this one")
         }
-        InsertError::Full | InsertError::BlockedByScan => {
+        InsertError::Full | InsertError::BlockedByScan | InsertError::Contended => {
             Reply::error(if filter.window().is_some() {
                 "Filter is full: more items came within its window than its capacity"
             } else if filter.options().expansion > 0 {
@@ -159,7 +164,7 @@ fn insert_all<'a, S: Store>(
 ) {
     let mut rest = items;
     while !rest.is_empty() {
-        let fit = room(store, filter).min(rest.len());
+        let fit = room(store, filter, rest.len());
         let inserted = match filter.insert_batch(&rest[..fit]) {
             Ok(()) => fit,
             Err(error) => error.index,
@@ -349,9 +354,6 @@ pub(crate) fn compact<S: Store>(store: &S, args: Args<'_>) -> Answer {
         return Err(Reply::wrong_arity(args[0]));
     };
     match get(store, key)? {
-        Some(kept) if filter_of(&kept).window().is_some() => Err(Reply::error(
-            "A filter with a window does not grow: there is nothing to compact",
-        )),
         Some(kept) => {
             filter_of(&kept).finish_growth();
             store.compacted(key, &kept);

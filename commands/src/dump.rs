@@ -8,10 +8,12 @@
 
 mod load;
 mod out;
+mod spool;
 
 pub use crate::filter::header::{Header, HeaderError, Kind};
 pub use load::{Load, LoadError, Memory, longest_snapshot};
-pub use out::{DumpError, Dumps, UnderWay};
+pub use out::{DumpError, Dumps, InProgress};
+pub use spool::Spool;
 
 use crate::{
     Answer, Args, Reply, Store, number,
@@ -19,7 +21,7 @@ use crate::{
 };
 
 /// The maximum number of dumps, and of loads, in progress. A further one ends the oldest.
-pub const UNDER_WAY: usize = 16;
+pub const MAX_IN_PROGRESS: usize = 16;
 
 /// The bits of a position that hold the number of bytes handed out; the others hold the number of the
 /// dump. Both together stay below 2^53, the range of exact integers in some clients.

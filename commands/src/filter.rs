@@ -2,78 +2,48 @@
 
 mod any;
 mod decoder;
+mod duplicate;
 pub(crate) mod header;
 
 use crate::{Clock, Growth, Options, Window, Windowed};
 use any::{Any, in_either};
 pub use decoder::FilterDecoder;
+pub use duplicate::DuplicateError;
 use guira::{BatchError, BuildError, CuckooFilter, InsertError, SnapshotError, Stats};
 use header::{Header, Kind};
 use std::{
     io::{self, Read, Write},
-    sync::atomic::{AtomicU32, AtomicU64, Ordering},
+    sync::atomic::{AtomicU16, AtomicU64, Ordering},
     time::{Duration, Instant},
 };
-use thiserror::Error;
 
 /// The maximum time that an insert waits for a snapshot or a sweep to end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The maximum number of inserts that wait for one filter.
-const WAITING: u32 = 16;
+const WAITING: u16 = 16;
 
 /// A filter.
 #[derive(Debug)]
 pub struct Filter {
     /// The kind of the filter, which only this module knows.
     any: Any,
-    options: Options,
+    /// The options, one by one: the other fields then fit into fewer bytes, and there may be very many
+    /// filters.
+    capacity: usize,
+    rate: f64,
+    max_iterations: u16,
+    expansion: u16,
+    bucket_size: u8,
+    /// The number of inserts that wait until a transient cause of failure ends.
+    waiting: AtomicU16,
     /// The number of items deleted so far.
     deleted: AtomicU64,
-    /// The number of inserts that wait until a transient cause of failure ends.
-    waiting: AtomicU32,
 }
 
-/// There is not enough memory for a copy of a filter.
-// The texts include the causes, so `source` does not return them.
-#[derive(Debug, Error)]
-pub enum DuplicateError {
-    /// There is not enough memory for a snapshot.
-    #[error("there is no memory for a snapshot of the filter: {0}")]
-    Snapshot(io::Error),
-    /// There is not enough memory for the contents of the snapshot.
-    #[error("the filter could not be copied: {0}")]
-    Copy(SnapshotError),
-}
-
-impl From<io::Error> for DuplicateError {
-    fn from(error: io::Error) -> Self {
-        Self::Snapshot(error)
-    }
-}
-
-impl From<SnapshotError> for DuplicateError {
-    fn from(error: SnapshotError) -> Self {
-        Self::Copy(error)
-    }
-}
-
-/// A vector of bytes that returns an error if memory is short, instead of aborting.
-struct Fallible(Vec<u8>);
-
-impl Write for Fallible {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0
-            .try_reserve(bytes.len())
-            .map_err(|_| io::ErrorKind::OutOfMemory)?;
-        self.0.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+/// Four bytes more would make the values of the server's keyspace a fourth larger.
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Filter>() == 208);
 
 impl Filter {
     /// An empty filter with `options`, which grows according to `growth`.
@@ -85,17 +55,19 @@ impl Filter {
         Ok(Self::new(growth.builder(&options).build()?, options, 0))
     }
 
-    /// An empty filter with `options`, which include a window. It does not grow.
+    /// An empty filter with `options` and a window, which grows according to `growth`.
     ///
     /// # Errors
     ///
     /// The errors of the library's builder.
     pub fn build_window(
         options: Options,
+        growth: Growth,
         window: Window,
         clock: Clock,
     ) -> Result<Self, BuildError> {
-        let windowed = Windowed::build(options.capacity, options.rate, window, clock)?;
+        let builder = growth.window_builder(&options, window);
+        let windowed = Windowed::build(builder, clock)?;
         Ok(Self::windowed(windowed, options, 0))
     }
 
@@ -144,10 +116,21 @@ impl Filter {
     }
 
     fn of(any: Any, options: Options, deleted: u64) -> Self {
+        let Options {
+            capacity,
+            rate,
+            bucket_size,
+            max_iterations,
+            expansion,
+        } = options;
         Self {
-            waiting: AtomicU32::new(0),
             any,
-            options,
+            capacity,
+            rate,
+            max_iterations,
+            expansion,
+            bucket_size,
+            waiting: AtomicU16::new(0),
             deleted: AtomicU64::new(deleted),
         }
     }
@@ -156,8 +139,8 @@ impl Filter {
     ///
     /// # Errors
     ///
-    /// Like the library's. If a snapshot for whose rest there is no memory, or unswept copies may be
-    /// the reason, it tries again while `wait` returns true. `wait` waits a little, and the tries
+    /// Like the library's. If a snapshot for whose rest there is no memory, another thread, or unswept
+    /// copies may be the reason, it tries again while `wait` returns true. `wait` waits a little, and the tries
     /// take about a second in all.
     #[inline]
     pub fn insert(&self, item: &[u8], wait: impl FnMut() -> bool) -> Result<(), InsertError> {
@@ -255,11 +238,9 @@ impl Filter {
         removed
     }
 
-    /// Completes a doubling that has begun. One with a window has none.
+    /// Completes a doubling that has begun.
     pub fn finish_growth(&self) {
-        if let Any::Plain(cuckoo) = &self.any {
-            cuckoo.finish_growth();
-        }
+        in_either!(&self.any, filter => filter.finish_growth());
     }
 
     /// Tries to insert again where the filter should not be full.
@@ -271,15 +252,18 @@ impl Filter {
         insert: impl FnMut() -> Result<T, InsertError>,
     ) -> Result<T, InsertError> {
         let is_full = || self.has_grown_full() && !self.is_unswept();
-        let may_end = matches!(error, InsertError::Full | InsertError::BlockedByScan);
+        let may_end = matches!(
+            error,
+            InsertError::Full | InsertError::BlockedByScan | InsertError::Contended
+        );
         if !may_end || is_full() {
             return Err(error);
         }
         self.when_free(wait, insert)
     }
 
-    /// Tries again until no transient cause is left: a snapshot for whose rest there was no memory,
-    /// or unswept copies that take up room.
+    /// Tries again until no transient cause is left. Causes are a snapshot for whose rest there was no
+    /// memory, another thread in the middle of a relocation, and unswept copies that take up room.
     fn when_free<T>(
         &self,
         mut wait: impl FnMut() -> bool,
@@ -292,7 +276,7 @@ impl Filter {
             let was_unswept = self.is_unswept();
             let result = insert();
             let may_end = match result {
-                Err(InsertError::BlockedByScan) => true,
+                Err(InsertError::BlockedByScan | InsertError::Contended) => true,
                 // What was swept during the attempt may have made room after it.
                 Err(InsertError::Full) => was_unswept || self.is_unswept(),
                 _ => false,
@@ -317,26 +301,6 @@ impl Filter {
         }
     }
 
-    /// A copy of the filter. Making it takes the memory of a snapshot.
-    ///
-    /// # Errors
-    ///
-    /// [`DuplicateError`] if there is no memory for it.
-    pub fn duplicate(&self) -> Result<Self, DuplicateError> {
-        let mut snapshot = Fallible(Vec::new());
-        self.write_to(&mut snapshot)?;
-        match self.window() {
-            None => Self::read_from(&*snapshot.0, Header::of(self), Clock::Process),
-            Some(window) => Windowed::read_from(&*snapshot.0, window.clock().clone()).map(|copy| {
-                if window.has_begun() {
-                    copy.begin();
-                }
-                Self::windowed(copy, self.options, self.deleted())
-            }),
-        }
-        .map_err(DuplicateError::Copy)
-    }
-
     /// True if there are as many items as it promises to hold.
     #[must_use]
     pub fn has_grown_full(&self) -> bool {
@@ -351,8 +315,14 @@ impl Filter {
 
     /// What its client asked for.
     #[must_use]
-    pub fn options(&self) -> &Options {
-        &self.options
+    pub fn options(&self) -> Options {
+        Options {
+            capacity: self.capacity,
+            rate: self.rate,
+            bucket_size: self.bucket_size,
+            max_iterations: self.max_iterations,
+            expansion: self.expansion,
+        }
     }
 
     /// Items in it.
@@ -467,19 +437,5 @@ impl AsRef<Self> for Filter {
     #[inline]
     fn as_ref(&self) -> &Self {
         self
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::error::Error as _;
-
-    #[test]
-    fn an_error_is_printed_once() {
-        let cause = io::Error::other("the cause");
-        let error = DuplicateError::from(cause);
-        assert!(error.to_string().contains("the cause"));
-        assert!(error.source().is_none());
     }
 }

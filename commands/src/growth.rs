@@ -1,7 +1,7 @@
 //! How far a filter grows.
 
-use crate::{Options, Wanted};
-use guira::{BuildError, Builder, CuckooFilter};
+use crate::{Options, Wanted, Window};
+use guira::{BuildError, Builder, CuckooFilter, ExpiringBuilder, ExpiringFilter};
 use thiserror::Error;
 
 /// A filter that grows has room for this number of times its capacity, unless its client requested
@@ -15,12 +15,24 @@ const LARGEST_FACTOR: usize = 1024;
 /// A filter that grows should start with at most this number of times the buckets of a fixed one.
 const START_FACTOR: usize = 5;
 
+/// The same for a filter with a window, which grows less instead. At low rates it cannot grow far, so
+/// there is little to gain for more memory.
+const START_FACTOR_OF_WINDOW: usize = 4;
+
+/// A filter with a window may start with this number of buckets in any case: 512 bytes.
+const START_LEAST_OF_WINDOW: usize = 64;
+
+/// A smaller end for a filter is looked for in steps of this part of the whole.
+const PARTS: usize = 32;
+
 /// Bytes of a bucket, and the most items that it holds in any layout.
 const BUCKET_BYTES: usize = 8;
 const BUCKET_SLOTS: usize = 6;
 
-/// Where a filter's header says how often the filter can double: see `docs/FORMAT.md`.
+/// Where the header of a filter says how often the filter can double, and that of one with a window: see
+/// `docs/FORMAT.md`.
 const DOUBLINGS: usize = 14;
+const DOUBLINGS_OF_WINDOW: usize = 15;
 
 /// How far a filter grows, and with which fingerprints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,11 +57,30 @@ pub enum GrowthError {
     },
 }
 
-/// Bytes of the filter when it has grown as far as it may.
-fn grown_bytes(cuckoo: &CuckooFilter) -> usize {
-    let first = BUCKET_BYTES * cuckoo.buckets();
-    let others = cuckoo.memory_usage() - first;
-    (first << cuckoo.header()[DOUBLINGS]).saturating_add(others)
+/// The sizes of a filter, of either kind.
+struct Sizes {
+    buckets: usize,
+    doublings: u8,
+    /// Bytes of the filter when it has grown as far as it may.
+    grown: usize,
+    max_capacity: usize,
+    fingerprint_bits: u32,
+}
+
+macro_rules! sizes {
+    ($filter:expr, $doublings:ident) => {{
+        let filter = $filter;
+        let first = BUCKET_BYTES * filter.buckets();
+        let others = filter.memory_usage() - first;
+        let doublings = filter.header()[$doublings];
+        Sizes {
+            buckets: filter.buckets(),
+            doublings,
+            grown: (first << doublings).saturating_add(others),
+            max_capacity: filter.max_capacity(),
+            fingerprint_bits: filter.fingerprint_bits(),
+        }
+    }};
 }
 
 impl Growth {
@@ -65,14 +96,13 @@ impl Growth {
     /// [`GrowthError`] if the library refuses the filter, or if a table for its `max_capacity`
     /// needs more memory.
     pub fn of(wanted: &Wanted, memory: usize) -> Result<Self, GrowthError> {
-        let options = &wanted.options;
         match wanted.max_capacity {
-            Some(items) => Self::up_to(items, options, memory),
-            None => Ok(Self::reaching(wanted.reach, options, memory)?),
+            Some(items) => Self::up_to(items, wanted, memory),
+            None => Ok(Self::reaching(wanted, memory)?),
         }
     }
 
-    fn up_to(max_capacity: usize, options: &Options, memory: usize) -> Result<Self, GrowthError> {
+    fn up_to(max_capacity: usize, wanted: &Wanted, memory: usize) -> Result<Self, GrowthError> {
         // The least that it can need, before anything is allocated.
         let needed = max_capacity / BUCKET_SLOTS * BUCKET_BYTES;
         if needed > memory {
@@ -82,7 +112,7 @@ impl Growth {
             max_capacity: Some(max_capacity),
             ..Self::NONE
         };
-        match grown_bytes(&growth.builder(options).build()?) {
+        match growth.sizes(wanted)?.grown {
             needed if needed > memory => Err(GrowthError::Memory { needed }),
             _ => Ok(growth),
         }
@@ -94,13 +124,14 @@ impl Growth {
     ///
     /// What the library refuses even if the size is fixed.
     pub fn furthest(options: &Options, memory: usize) -> Result<Self, BuildError> {
-        Self::reaching(0, options, memory)
+        Self::reaching(&(*options).into(), memory)
     }
 
-    /// As [`furthest`](Self::furthest), and to at least `reach` items if the rate and `memory`
-    /// allow it.
-    fn reaching(reach: usize, options: &Options, memory: usize) -> Result<Self, BuildError> {
-        let fixed = Self::NONE.builder(options).build()?;
+    /// [`furthest`](Self::furthest), and at least as far as `wanted.reach` if the rate and `memory` allow
+    /// it.
+    fn reaching(wanted: &Wanted, memory: usize) -> Result<Self, BuildError> {
+        let (options, reach) = (&wanted.options, wanted.reach);
+        let fixed = Self::NONE.sizes(wanted)?;
         if options.expansion == 0 {
             return Ok(Self::NONE);
         }
@@ -114,13 +145,24 @@ impl Growth {
                 max_capacity: Some(most),
                 ..Self::NONE
             };
-            let Ok(cuckoo) = growth.builder(options).build() else {
+            let Ok(sizes) = growth.sizes(wanted) else {
                 most /= 2;
                 continue;
             };
-            let grown = grown_bytes(&cuckoo);
+            let grown = sizes.grown;
+            if wanted.window.is_some() && sizes.doublings == 0 {
+                // It would not grow, but be as large from the beginning.
+                return Ok(Self::NONE);
+            }
             if grown <= memory {
-                return Ok(growth.with_modest_start(&cuckoo, &fixed, reach, options));
+                match growth.with_modest_start(&sizes, &fixed, wanted) {
+                    Some(growth) => return Ok(growth),
+                    None if wanted.window.is_none() => return Ok(growth),
+                    None => {
+                        most /= 2;
+                        continue;
+                    }
+                }
             }
             // The number of items that would fit if each size had the same number of bytes per
             // item. Sizes differ a little, so each round takes at least a sixteenth less, or it
@@ -131,30 +173,66 @@ impl Growth {
         Ok(Self::NONE)
     }
 
-    /// This growth, whose library filter is `cuckoo`; or one to nearly half or a quarter of its size,
-    /// if that makes the filter start modestly and still reaches `reach` items. It does for few items,
-    /// and there may be many keys with few items. Half would take an eighth more memory at the start.
-    fn with_modest_start(
-        self,
-        cuckoo: &CuckooFilter,
-        fixed: &CuckooFilter,
-        reach: usize,
-        options: &Options,
-    ) -> Self {
-        let is_modest = |it: &CuckooFilter| it.buckets() <= START_FACTOR * fixed.buckets();
-        if is_modest(cuckoo) {
-            return self;
+    /// This growth, whose library filter has these `sizes`, or a smaller one that starts modestly, reaches
+    /// what is `wanted` and doubles the same number of times. Of these it is the one that starts with
+    /// least, because there may be many keys with few items. If several start alike, it is the one that
+    /// ends largest.
+    fn with_modest_start(self, sizes: &Sizes, fixed: &Sizes, wanted: &Wanted) -> Option<Self> {
+        let most = match wanted.window {
+            Some(_) => (START_FACTOR_OF_WINDOW * fixed.buckets).max(START_LEAST_OF_WINDOW),
+            None => START_FACTOR * fixed.buckets,
+        };
+        let is_modest = |it: &Sizes| it.buckets <= most;
+        if is_modest(sizes) {
+            return Some(self);
         }
-        let smaller = [7, 4].map(|sixteenths| Self {
-            max_capacity: Some(cuckoo.max_capacity() / 16 * sixteenths),
-            // With as many bits it doubles as often, and so begins with less.
-            fingerprint_bits: Some(cuckoo.fingerprint_bits()),
-        });
-        let found = smaller.into_iter().find(|growth| {
-            let built = growth.builder(options).build();
-            built.is_ok_and(|cuckoo| is_modest(&cuckoo) && cuckoo.max_capacity() >= reach)
-        });
-        found.unwrap_or(self)
+        let suffices = |it: &Sizes| {
+            it.doublings == sizes.doublings && is_modest(it) && it.max_capacity >= wanted.reach
+        };
+        let mut best: Option<(usize, Self)> = None;
+        // With less than a quarter it would double once less, and start larger again.
+        for parts in PARTS / 4..PARTS {
+            let growth = Self {
+                max_capacity: Some(sizes.max_capacity / PARTS * parts),
+                fingerprint_bits: Some(sizes.fingerprint_bits),
+            };
+            let Some(it) = growth.sizes(wanted).ok().filter(suffices) else {
+                continue;
+            };
+            if best.is_some_and(|(buckets, _)| it.buckets > buckets) {
+                break;
+            }
+            best = Some((it.buckets, growth));
+        }
+        best.map(|(_, growth)| growth)
+    }
+
+    /// The sizes of the filter that is `wanted`.
+    fn sizes(self, wanted: &Wanted) -> Result<Sizes, BuildError> {
+        let options = &wanted.options;
+        Ok(match wanted.window {
+            None => sizes!(self.builder(options).build()?, DOUBLINGS),
+            Some(window) => sizes!(
+                self.window_builder(options, window).build()?,
+                DOUBLINGS_OF_WINDOW
+            ),
+        })
+    }
+
+    pub(crate) fn window_builder(self, options: &Options, window: Window) -> ExpiringBuilder {
+        let mut builder = ExpiringFilter::builder(window.length)
+            .capacity(options.capacity)
+            .false_positive_rate(options.rate);
+        if let Some(epochs) = window.epochs {
+            builder = builder.epochs(epochs);
+        }
+        if let Some(items) = self.max_capacity {
+            builder = builder.max_capacity(items);
+        }
+        if let Some(bits) = self.fingerprint_bits {
+            builder = builder.fingerprint_bits(bits);
+        }
+        builder
     }
 
     pub(crate) fn builder(self, options: &Options) -> Builder {
@@ -174,7 +252,8 @@ impl Growth {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Filter;
+    use crate::{Clock, Filter};
+    use std::time::Duration;
 
     const MEMORY: usize = 1 << 30;
 
@@ -207,10 +286,43 @@ mod tests {
         assert!((bytes..3000).contains(&reaching), "{reaching}, {bytes}");
     }
 
+    /// At 1 % they grow at least 256-fold, and at low rates as far as their tags allow.
+    #[test]
+    fn windows_start_small_and_grow() {
+        let window = Window {
+            length: Duration::from_secs(3600),
+            epochs: None,
+        };
+        let built = |capacity, rate, expansion| {
+            let options = Options {
+                rate,
+                expansion,
+                ..of(capacity)
+            };
+            let wanted = Wanted {
+                window: Some(window),
+                ..options.into()
+            };
+            let growth = Growth::of(&wanted, MEMORY).unwrap();
+            Filter::build_window(options, growth, window, Clock::Process).unwrap()
+        };
+        for (rate, least) in [(0.01, 256), (1e-3, 256), (1e-5, 4), (1e-6, 2), (1e-7, 1)] {
+            for capacity in [4, 100, 1_000, 20_000, 1_000_000] {
+                let [grows, fixed] = [1, 0].map(|expansion| built(capacity, rate, expansion));
+                let (most, bytes) = (grows.max_capacity(), grows.memory_usage());
+                let what = format!("{capacity} at {rate}: {most}, {bytes}");
+                assert_eq!(fixed.max_capacity(), capacity, "{what}");
+                assert!(bytes <= 4 * fixed.memory_usage() + 512, "{what}: {fixed:?}");
+                let grown = MEMORY / 32;
+                assert!(most >= (least * capacity).min(grown), "{what}");
+            }
+        }
+    }
+
     /// A client that chose a small capacity gets a small filter.
     #[test]
     fn keys_whose_clients_chose_the_capacity_start_small() {
-        for (capacity, most_bytes) in [(4, 656), (100, 992), (256, 1776)] {
+        for (capacity, most_bytes) in [(4, 656), (100, 592), (256, 1104)] {
             let filter = build(&of(capacity).into(), MEMORY);
             let bytes = filter.memory_usage();
             assert!(bytes <= most_bytes, "{capacity}: {bytes}");

@@ -125,8 +125,6 @@ enum WindowError {
         value: i64,
         most: i64,
     },
-    #[error("WINDOW and {0} exclude each other: with WINDOW the size is fixed")]
-    Growth(&'static str),
     #[error("EPOCHS is for filters with a WINDOW")]
     Epochs,
 }
@@ -178,10 +176,6 @@ pub(crate) fn of_reserve(capacity: &[u8], pairs: &[&[u8]]) -> Result<Wanted, Rep
     let max_capacity = value(pairs, "MAXCAPACITY")
         .map(|value| max_capacity(value, capacity, options.expansion))
         .transpose()?;
-    if window.is_some() {
-        // Else `CF.INFO` would say that it grows.
-        options.expansion = 0;
-    }
     Ok(Wanted {
         options,
         max_capacity,
@@ -211,13 +205,6 @@ fn window(pairs: &[[&[u8]; 2]]) -> Result<Option<Window>, Reply> {
             None => Ok(None),
         };
     };
-    let is_zero = |value: &[u8]| number(value) == Some(0_u16);
-    if value(pairs, "EXPANSION").is_some_and(|value| !is_zero(value)) {
-        return Err(refuse(WindowError::Growth("EXPANSION")));
-    }
-    if value(pairs, "MAXCAPACITY").is_some() {
-        return Err(refuse(WindowError::Growth("MAXCAPACITY")));
-    }
     Ok(Some(Window {
         length: Duration::from_secs(seconds.unsigned_abs()),
         epochs: epochs.map(|epochs| epochs as u32),
@@ -315,7 +302,7 @@ impl Options {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Clock, Filter};
+    use crate::{Clock, Filter, Growth};
 
     fn wanted(line: &str) -> Result<Wanted, String> {
         let words: Vec<_> = line.split(' ').map(str::as_bytes).collect();
@@ -336,6 +323,11 @@ mod tests {
         };
         assert_eq!(wanted.window, Some(window));
         assert_eq!(wanted.options.expansion, 0);
+        let wanted = self::wanted("100 WINDOW 60 EXPANSION 2 MAXCAPACITY 5000").unwrap();
+        assert_eq!(
+            (wanted.options.expansion, wanted.max_capacity),
+            (2, Some(5_000))
+        );
     }
 
     #[test]
@@ -356,14 +348,6 @@ mod tests {
             ),
             ("9 WINDOW 9 EPOCHS x", "Couldn't parse EPOCHS"),
             ("9 EPOCHS 4", "EPOCHS is for filters with a WINDOW"),
-            (
-                "9 WINDOW 9 EXPANSION 2",
-                "WINDOW and EXPANSION exclude each other: with WINDOW the size is fixed",
-            ),
-            (
-                "9 WINDOW 9 MAXCAPACITY 1",
-                "WINDOW and MAXCAPACITY exclude each other: with WINDOW the size is fixed",
-            ),
         ] {
             assert_eq!(wanted(line).unwrap_err(), refusal, "{line}");
         }
@@ -380,8 +364,15 @@ mod tests {
                 (Window { length, epochs }, built)
             })
         {
-            let built = Filter::build_window(options, window, Clock::Process);
-            assert_eq!(built.is_ok(), is_built, "{window:?}");
+            let wanted = Wanted {
+                window: Some(window),
+                ..options.into()
+            };
+            let growth = Growth::of(&wanted, usize::MAX);
+            let built = growth.is_ok_and(|growth| {
+                Filter::build_window(options, growth, window, Clock::Process).is_ok()
+            });
+            assert_eq!(built, is_built, "{window:?}");
         }
     }
 }

@@ -65,7 +65,7 @@ fn add_or_refresh<S: Store>(
     filter: &Filter,
     item: &[u8],
 ) -> Option<Result<bool, InsertError>> {
-    if room(store, filter) > 0 {
+    if room(store, filter, 1) > 0 {
         return filter.insert_or_refresh(item, || store.wait());
     }
     let refreshed = filter.refresh(item, || store.wait())?;

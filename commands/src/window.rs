@@ -4,7 +4,7 @@ mod clock;
 
 pub use clock::Clock;
 use clock::Own;
-use guira::{BuildError, ExpiringFilter, SnapshotError};
+use guira::{BuildError, ExpiringBuilder, ExpiringFilter, SnapshotError};
 use std::{
     io::{self, Read, Write},
     time::Duration,
@@ -28,18 +28,7 @@ pub struct Windowed {
 
 impl Windowed {
     /// An empty filter.
-    pub(crate) fn build(
-        capacity: usize,
-        rate: f64,
-        window: Window,
-        clock: Clock,
-    ) -> Result<Self, BuildError> {
-        let mut builder = ExpiringFilter::builder(window.length)
-            .capacity(capacity)
-            .false_positive_rate(rate);
-        if let Some(epochs) = window.epochs {
-            builder = builder.epochs(epochs);
-        }
+    pub(crate) fn build(builder: ExpiringBuilder, clock: Clock) -> Result<Self, BuildError> {
         Ok(Self::new(builder.build()?, clock))
     }
 
@@ -198,11 +187,12 @@ impl Windowed {
         self.epoch_length().saturating_sub(self.epoch_age())
     }
 
-    /// The number of copies that it holds if its capacity of items arrives in every window, at an even
-    /// pace. Copies live for one more epoch, and some expired copies are not swept for half an epoch.
+    /// The number of copies that the fully grown filter holds if `max_capacity` items arrive in every
+    /// window, at an even pace. Copies live for one more epoch, and some expired copies are not swept
+    /// for half an epoch.
     pub(crate) fn most_items(&self) -> usize {
         let epochs = u128::from(self.epochs());
-        let most = self.filter.capacity() as u128 * (2 * epochs + 3) / (2 * epochs);
+        let most = self.filter.max_capacity() as u128 * (2 * epochs + 3) / (2 * epochs);
         usize::try_from(most).unwrap_or(usize::MAX)
     }
 
@@ -226,11 +216,9 @@ mod tests {
     const HOUR: Duration = Duration::from_secs(3600);
 
     fn with_an_item(epoch: Duration) -> Windowed {
-        let window = Window {
-            length: EPOCHS * epoch,
-            epochs: Some(EPOCHS),
-        };
-        let windowed = Windowed::build(100, 0.01, window, Clock::Process).unwrap();
+        let builder = ExpiringFilter::builder(EPOCHS * epoch).epochs(EPOCHS);
+        let builder = builder.capacity(100).false_positive_rate(0.01);
+        let windowed = Windowed::build(builder, Clock::Process).unwrap();
         windowed.filter().insert(&b"a"[..]).unwrap();
         windowed
     }

@@ -1,4 +1,4 @@
-//! Hosts learn of the changes that commands make, and are asked for what commands need.
+//! Commands report their changes to the host, and ask the host for what they need.
 
 #[path = "effects/fields.rs"]
 mod fields;
@@ -110,7 +110,7 @@ fn a_host_is_told_what_was_touched() {
     let host = Host::new(true);
     let [yes, no] = [true, false].map(|answer| Ok(Reply::Bool(answer)));
     assert_eq!(
-        host.ask("CF.RESERVE k 100 ERROR 0.000001 WINDOW 60"),
+        host.ask("CF.RESERVE k 100 ERROR 0.000001 EXPANSION 0 WINDOW 60"),
         Ok(Reply::OK)
     );
     assert_eq!(host.ask("CF.ADDTOUCH k a"), yes);
@@ -122,15 +122,17 @@ fn a_host_is_told_what_was_touched() {
     assert_eq!(host.ask("CF.TOUCH k b"), no);
     assert_eq!(host.ask("CF.TOUCH none b"), no);
     assert!(host.ask("CF.ADDTOUCH none b").is_err());
-    assert!(host.ask("CF.COMPACT k").is_err());
     assert_eq!(host.told(), Vec::<String>::new());
-    // A command that adds nothing works where nothing may be added.
+    assert_eq!(host.ask("CF.COMPACT k"), Ok(Reply::OK));
+    assert_eq!(host.told(), ["compacted k"]);
+    // A command that adds nothing works even if the host refuses additions.
     host.is_full.set(true);
     assert!(refusal(host.ask("CF.ADDTOUCH k a")).starts_with("OOM"));
     assert_eq!(host.ask("CF.TOUCH k a"), yes);
     host.is_full.set(false);
     host.told();
-    // The host is strict, and there is room for those of a window and of a step and a half.
+    // The host accepts no false positives, and the filter has room for the items of a window and of
+    // one and a half epochs.
     let items: Vec<_> = (0..300).map(|item| format!("item{item}")).collect();
     let answer = host.ask(&format!("CF.INSERT k ITEMS {}", items.join(" ")));
     let Ok(Reply::Insertions(inserted)) = answer else {
@@ -142,7 +144,7 @@ fn a_host_is_told_what_was_touched() {
     host.told();
     assert_eq!(host.ask("CF.ADDTOUCH k a"), no);
     assert_eq!(host.told(), ["added k", "touched k a"]);
-    // One that is not taken for another one.
+    // An item that is not mistaken for another one.
     let new = (0..).map(|item| format!("new{item}"));
     let new = { new }.find(|item| host.ask(&format!("CF.EXISTS k {item}")) == no);
     let add = format!("CF.ADDTOUCH k {}", new.unwrap());
@@ -150,7 +152,7 @@ fn a_host_is_told_what_was_touched() {
     assert_eq!(host.told(), ["added k"]);
 }
 
-/// Some items are added, and then there is no room. The host learns of the items that were added.
+/// Some items are added until there is no more room. The host learns of the added items.
 #[test]
 fn what_is_refused_is_no_change() {
     for is_strict in [false, true] {
@@ -177,7 +179,7 @@ fn what_is_refused_is_no_change() {
         }
         assert_eq!(refusal(host.ask("CF.ADD k new")), "Filter is full");
         assert_eq!(host.told(), ["added k"]);
-        // What is there already is no matter of room.
+        // An item that is already present needs no room.
         assert_eq!(host.ask("CF.ADDNX k item0"), Ok(Reply::Bool(false)));
         let answer = host.ask("CF.INSERTNX k ITEMS item0 new");
         assert_eq!(answer, Ok(Reply::Integers(vec![0, -1])));
@@ -235,7 +237,8 @@ fn a_host_that_is_full_refuses_what_adds_and_nothing_else() {
     assert_eq!(host.ask("CF.DEL k a"), Ok(Reply::Bool(true)));
 }
 
-/// Every command says so if its key holds something else, or has the wrong number of words.
+/// Every command returns an error if its key has another type, or if the number of arguments is
+/// wrong.
 #[test]
 fn every_command_refuses_other_keys_and_too_few_words() {
     let host = Host::new(false);
@@ -265,7 +268,7 @@ fn every_command_refuses_other_keys_and_too_few_words() {
     assert_eq!(host.told(), Vec::<String>::new());
 }
 
-/// Fills a filter in the midst of its snapshots, which are nested `depth` deep.
+/// Fills a filter in the middle of its snapshots, which are nested `depth` deep.
 struct Filling<'a> {
     host: &'a Host,
     depth: u32,
@@ -277,7 +280,7 @@ impl Write for Filling<'_> {
         let before = self.written;
         self.written += bytes.len();
         match self.depth {
-            // Not in its midst, which is but once.
+            // Only the piece at the middle triggers an action, once.
             _ if before >= MIDST || self.written < MIDST => {}
             0 => {
                 let fill = |item| self.host.ask(&format!("CF.ADD k {item}"));
@@ -302,7 +305,7 @@ impl Write for Filling<'_> {
 const CAPACITY: usize = 10_000;
 const MIDST: usize = 5_000;
 
-/// Snapshots that stand still keep nothing from inserts, so no insert asks whether to wait.
+/// Paused snapshots do not block inserts, so no insert asks whether to wait.
 #[test]
 fn no_insert_waits_for_a_snapshot() {
     let host = Host::new(true);
@@ -319,7 +322,8 @@ fn no_insert_waits_for_a_snapshot() {
     assert_eq!(host.filter("k").len(), CAPACITY);
 }
 
-/// A copy made from the effects that a host learns of holds the same, though it is made of batches.
+/// A copy that is made from the reported effects has the same contents, although it is made of
+/// batches.
 #[test]
 fn a_copy_made_from_effects_has_the_same_digest() {
     let (host, copy) = (Host::new(true), Host::new(false));
@@ -342,7 +346,7 @@ fn a_copy_made_from_effects_has_the_same_digest() {
         };
         let answer = host.ask(&line);
         let told = host.told();
-        // There may be too many copies in two buckets.
+        // The insert may be refused because two buckets are full of copies.
         assert!(answer.is_ok() || told == ["added k"], "{line}");
         for told in told {
             match *told.split(' ').collect::<Vec<_>>() {
@@ -390,7 +394,7 @@ fn a_dump_is_loaded_under_another_name() {
     assert_eq!(copy.deleted(), 1);
 }
 
-/// Several calls at once have the replies and the effects of the same calls one by one.
+/// Several calls at once have the same replies and effects as single calls.
 #[test]
 fn calls_together_are_calls_one_by_one() {
     let mut found = 0;

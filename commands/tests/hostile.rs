@@ -1,7 +1,7 @@
-//! Whatever bytes are loaded, they cost memory and work in proportion to their number.
+//! For any input, loading needs memory and time in proportion to its length.
 
 use guira_commands::{
-    Clock, Filter, FilterDecoder, Growth, Options, Window,
+    Clock, Filter, FilterDecoder, Growth, Options, Wanted, Window,
     dump::{Header, LENGTH_BYTES, Load, Memory, position_of},
 };
 use guira_hostile::{Counting, HEAD, Target, fix_checksum, measure, rounds, search};
@@ -10,7 +10,7 @@ use std::time::Duration;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Much more than any input has.
+/// Much larger than any input.
 const LIMIT: usize = 1 << 30;
 
 fn options(capacity: usize, expansion: u16) -> Options {
@@ -36,7 +36,12 @@ fn filters() -> Vec<Filter> {
             length: Duration::from_secs(3600),
             epochs: None,
         };
-        Filter::build_window(options(capacity, 0), window, Clock::Process).unwrap()
+        let wanted = Wanted {
+            window: Some(window),
+            ..options(capacity, 1).into()
+        };
+        let growth = Growth::of(&wanted, 1 << 24).unwrap();
+        Filter::build_window(wanted.options, growth, window, Clock::Process).unwrap()
     };
     vec![
         plain(4, 0),
@@ -127,7 +132,7 @@ fn no_bytes_cost_more_than_their_number_justifies() {
     }
 }
 
-/// By any pieces, of both kinds.
+/// Pieces of any size, for both kinds of filters.
 #[test]
 fn pieces_give_the_filter_that_was_dumped() {
     for filter in filters() {

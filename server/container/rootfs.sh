@@ -1,19 +1,19 @@
 #!/bin/sh
-# Makes the file system of a container: a program, the shared libraries that it loads, a user, and
+# Creates the file system of a container: a program, the shared libraries that it loads, a user, and
 # /data. usage: rootfs.sh PROGRAM DIRECTORY
 set -eu
 program=$1 root=$2
 
 mkdir -p "$root/etc" "$root/data" "$root/tmp"
 cp "$program" "$root/guira-server"
-# Each library at the path where the loader looks for it.
+# Copies each library to the path at which the loader looks for it.
 ldd "$program" | grep -o '/[^ ]*' | while read -r library; do
     mkdir -p "$root$(dirname "$library")"
     cp -L "$library" "$root$library"
 done
 echo 'guira:x:65532:65532::/data:/guira-server' > "$root/etc/passwd"
 echo 'guira:x:65532:' > "$root/etc/group"
-# Names are looked up in DNS and in /etc/hosts.
+# The order in which names are resolved: /etc/hosts and DNS.
 echo 'hosts: files dns' > "$root/etc/nsswitch.conf"
 chmod 1777 "$root/tmp"
 if [ "$(id -u)" = 0 ]; then

@@ -27,6 +27,7 @@ mod injected {
     use super::Fault;
     use std::{
         env,
+        fs::File,
         path::PathBuf,
         sync::atomic::{AtomicBool, Ordering},
         thread,
@@ -66,9 +67,25 @@ mod injected {
 
     /// Waits while the file named by `GUIRA_HOLD_SAVE` exists.
     pub(crate) fn hold_save() {
-        while file("GUIRA_HOLD_SAVE").is_some_and(|file| file.exists()) {
+        hold("GUIRA_HOLD_SAVE");
+    }
+
+    /// Waits while the file named by `GUIRA_HOLD_COPY` exists.
+    pub(crate) fn hold_copy() {
+        hold("GUIRA_HOLD_COPY");
+    }
+
+    /// Makes a file with the extension `reached` as soon as it waits.
+    fn hold(variable: &str) {
+        while let Some(file) = file(variable).filter(|file| file.exists()) {
+            let _ = File::create(file.with_extension("reached"));
             thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    /// True if a copy is to ignore that the server was promoted: the control of the test of that.
+    pub(crate) fn ignores_promotion() -> bool {
+        env::var("GUIRA_FAULT").is_ok_and(|name| name == "promotion")
     }
 
     fn file(variable: &str) -> Option<PathBuf> {
@@ -88,6 +105,14 @@ mod injected {
 
     #[inline(always)]
     pub(crate) const fn hold_save() {}
+
+    #[inline(always)]
+    pub(crate) const fn hold_copy() {}
+
+    #[inline(always)]
+    pub(crate) const fn ignores_promotion() -> bool {
+        false
+    }
 }
 
-pub(crate) use injected::hold_save;
+pub(crate) use injected::{hold_copy, hold_save, ignores_promotion};

@@ -36,7 +36,7 @@ use ticks::{SCHEDULED, Ticks};
 /// The bytes that a key is charged in addition to its name and its filter. They cover the server's
 /// state beside the filter, the entry of the map and its slot in the table, and the allocator's
 /// rounding.
-const OVERHEAD: usize = size_of::<Entry>() - size_of::<CuckooFilter>() + 112;
+const OVERHEAD: usize = size_of::<Entry>() - size_of::<CuckooFilter>() + 80;
 
 /// The maximum length of a key in bytes. Metrics show all keys, and patterns are matched against them.
 pub const LONGEST_KEY: usize = 4096;
@@ -136,9 +136,6 @@ impl Keyspace {
         }
         // A lower bound of the needed memory, checked before anything is allocated.
         self.check(options.capacity)?;
-        if let Some(window) = window {
-            return self.put(key, Filter::build_window(options, window, Clock::Process)?);
-        }
         let growth = self.growth(wanted).map_err(|error| match error {
             GrowthError::Build(error) => ReserveError::Build(error),
             GrowthError::Memory { needed } => ReserveError::Growth {
@@ -146,8 +143,11 @@ impl Keyspace {
                 limit: self.limit(),
             },
         })?;
-        let filter = Filter::build(options, growth)?;
-        self.put(key, filter)
+        let filter = match window {
+            Some(window) => Filter::build_window(options, growth, window, Clock::Process),
+            None => Filter::build(options, growth),
+        };
+        self.put(key, filter?)
     }
 
     /// [`Growth::of`], with a cache: many keys have equal options, and computing the growth builds a

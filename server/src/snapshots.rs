@@ -5,11 +5,9 @@
 
 use crate::lock::lock;
 use crate::{keyspace::Keyspace, persist};
+use guira_commands::dump::Spool;
 use std::{
-    env,
-    fs::File,
-    io,
-    os::unix::fs::FileExt,
+    env, io,
     path::PathBuf,
     sync::{Arc, Mutex, TryLockError, Weak},
     time::{Duration, Instant},
@@ -24,7 +22,7 @@ const MOST: usize = 2;
 const IDLE: Duration = Duration::from_secs(60);
 
 /// The most bytes of a piece.
-pub(crate) const PIECE: usize = 256 * 1024;
+pub(crate) const PIECE: u64 = 256 * 1024;
 
 /// The snapshots that standbys read.
 #[derive(Debug)]
@@ -38,7 +36,7 @@ pub struct Snapshots {
 #[derive(Debug)]
 pub struct Snapshot {
     /// `None` once the snapshot has made room for another one.
-    file: Mutex<Option<Arc<File>>>,
+    bytes: Mutex<Option<Arc<Spool>>>,
     length: u64,
     begun: Instant,
     read: Mutex<Instant>,
@@ -93,17 +91,14 @@ impl Snapshots {
 
     fn write(&self, keyspace: &Keyspace) -> Result<Snapshot, SnapshotError> {
         let begun = Instant::now();
-        let written = tempfile::tempfile_in(&self.directory).and_then(|file| {
-            let length = persist::write_keys(&file, keyspace)?;
-            Ok((file, length))
-        });
-        let (file, length) = written.map_err(|error| SnapshotError::Write {
+        let written = Spool::new(&self.directory, |file| persist::write_keys(file, keyspace));
+        let bytes = written.map_err(|error| SnapshotError::Write {
             directory: self.directory.clone(),
             error,
         })?;
         Ok(Snapshot {
-            file: Mutex::new(Some(Arc::new(file))),
-            length,
+            length: bytes.length(),
+            bytes: Mutex::new(Some(Arc::new(bytes))),
             begun,
             read: Instant::now().into(),
         })
@@ -122,25 +117,17 @@ impl Snapshot {
     }
 
     /// At most `most` bytes from `offset` on. At the end there are none.
-    pub(crate) fn piece(&self, offset: u64, most: usize) -> Result<Vec<u8>, SnapshotError> {
+    pub(crate) fn piece(&self, offset: u64, most: u64) -> Result<Vec<u8>, SnapshotError> {
         *lock(&self.read) = Instant::now();
-        let file = lock(&self.file).clone().ok_or(SnapshotError::Gone)?;
-        let left = self.length.saturating_sub(offset);
-        let bytes = usize::try_from(left).map_or(most, |left| left.min(most));
-        let mut piece = Vec::new();
-        let reserved = piece.try_reserve_exact(bytes);
-        reserved.map_err(|error| SnapshotError::Read(error.into()))?;
-        piece.resize(bytes, 0);
-        file.read_exact_at(&mut piece, offset)
-            .map_err(SnapshotError::Read)?;
-        Ok(piece)
+        let bytes = lock(&self.bytes).clone().ok_or(SnapshotError::Gone)?;
+        bytes.piece(offset, most).map_err(SnapshotError::Read)
     }
 
     /// False if no client has read the snapshot for long. This also frees its disk space.
     fn is_in_use(&self) -> bool {
         let is_idle = lock(&self.read).elapsed() >= IDLE;
         if is_idle {
-            *lock(&self.file) = None;
+            *lock(&self.bytes) = None;
         }
         !is_idle
     }

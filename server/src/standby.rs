@@ -9,6 +9,7 @@ mod tls;
 use crate::{
     certificates::TlsError,
     config::{self, Address, Config},
+    fault,
     lock::lock,
     persist,
     store::Store,
@@ -220,7 +221,7 @@ impl Standby {
                 self.copies.fetch_add(1, Relaxed);
                 self.last_failed.store(false, Relaxed);
             }
-            Err(CopyError::Promoted) => {}
+            Err(error @ CopyError::Promoted) => info!(%error, "a copy was dropped"),
             Err(_) if !self.is_replica() => {}
             Err(error) => {
                 self.failures.fetch_add(1, Relaxed);
@@ -254,8 +255,9 @@ impl Standby {
         let copied = Instant::now().checked_sub(snapshot.age).unwrap_or(begun);
         let filters = persist::read_within(link.pieces(length), limit)?;
         let keys = filters.len();
+        fault::hold_copy();
         let _turn = lock(&self.turn);
-        if !self.is_replica() {
+        if !self.is_replica() && !fault::ignores_promotion() {
             return Err(CopyError::Promoted);
         }
         let removed = store.keyspace.replace(filters);

@@ -71,7 +71,7 @@ fn a_filter_that_nearly_fills_the_memory_moves_to_another_server() {
     load(&mut to, "copy", 1, &header).unwrap();
     let refused = text(&load(&mut to, "copy", next, &first).unwrap_err());
     assert!(refused.starts_with("OOM the filter needs"), "{refused}");
-    assert_eq!(memory(&mut to, "loads_under_way:"), 0);
+    assert_eq!(memory(&mut to, "loads_in_progress:"), 0);
 }
 
 /// The system refuses memory for a second filter, and the server keeps running.
@@ -96,7 +96,7 @@ fn no_address_space_is_an_error() {
         return assert!(ask::<bool>(&mut client, "CF.EXISTS k 1"));
     }
     assert!(refused.starts_with("OOM no memory for "), "{refused}");
-    assert_eq!(memory(&mut client, "loads_under_way:"), 0);
+    assert_eq!(memory(&mut client, "loads_in_progress:"), 0);
     let refused = refusal(&mut client, "CF.RESERVE more 160000000 EXPANSION 0");
     assert!(refused.contains("no memory for "), "{refused}");
     // A dump is in a file, so it needs little memory. Its first piece completes the file.

@@ -200,9 +200,9 @@ fn dumps_have_a_limit() {
     for dumps in 1..=40 {
         // These dumps are never read to their end.
         let _: (u64, Vec<u8>) = ask(&mut client, "CF.SCANDUMP k 1");
-        let under_way = memory(&mut client, "dumps_under_way:");
-        assert_eq!(under_way, dumps.min(16));
-        assert!(memory(&mut client, "dumps_bytes_on_disk:") > under_way << 20);
+        let in_progress = memory(&mut client, "dumps_in_progress:");
+        assert_eq!(in_progress, dumps.min(16));
+        assert!(memory(&mut client, "dumps_bytes_on_disk:") > in_progress << 20);
         assert_eq!(used(&mut client), filter);
     }
     ask::<()>(&mut client, "DEL k");

@@ -208,3 +208,33 @@ fn a_panic_in_a_command_ends_one_connection() {
     ask::<()>(&mut client, "SAVE");
     assert!(faulty.server.terminate().success());
 }
+
+/// A server is promoted while it has a complete copy, but has not replaced its keys yet. The control
+/// replaces them all the same.
+#[test]
+fn a_copy_changes_nothing_after_a_promotion() {
+    for (fault, is_kept) in [("none", true), ("promotion", false)] {
+        let primary = Server::start(&[]);
+        let address = format!("127.0.0.1:{}", primary.port);
+        let directory = TempDir::new().unwrap();
+        let [held, log] = ["held", "log"].map(|name| directory.path().join(name));
+        File::create(&held).unwrap();
+        let mut start = command(&["--replica-of", &address, "--log", "info"]);
+        start
+            .env("GUIRA_FAULT", fault)
+            .env("GUIRA_HOLD_COPY", &held)
+            .stderr(File::create(&log).unwrap());
+        let standby = Server::spawn(&mut start);
+        let mut client = standby.client(Protocol::Resp2);
+        until("a copy is held", || held.with_extension("reached").exists());
+        ask::<()>(&mut client, "REPLICAOF NO ONE");
+        ask::<()>(&mut client, "CF.ADD own a");
+        fs::remove_file(&held).unwrap();
+        let end = match is_kept {
+            true => "a copy was dropped",
+            false => "copied the keys of the primary",
+        };
+        until(end, || fs::read_to_string(&log).unwrap().contains(end));
+        assert_eq!(ask::<bool>(&mut client, "CF.EXISTS own a"), is_kept);
+    }
+}

@@ -33,7 +33,7 @@ fn has(client: &mut Connection, line: &str) -> bool {
 fn a_window_is_checked_and_shown() {
     in_both(|_, client| {
         let window = "WINDOW: value must be in the range [1, 3153600000], and is";
-        let excluded = "exclude each other: with WINDOW the size is fixed";
+        let excluded = "exclude each other: with EXPANSION 0 the size is fixed";
         for (line, expected) in [
             ("CF.RESERVE k 9 WINDOW x", "Couldn't parse WINDOW".into()),
             ("CF.RESERVE k 9 WINDOW 0.5", "Couldn't parse WINDOW".into()),
@@ -51,12 +51,8 @@ fn a_window_is_checked_and_shown() {
                 "EPOCHS is for filters with a WINDOW".into(),
             ),
             (
-                "CF.RESERVE k 9 WINDOW 9 EXPANSION 1",
-                format!("WINDOW and EXPANSION {excluded}"),
-            ),
-            (
-                "CF.RESERVE k 9 MAXCAPACITY 99 WINDOW 9",
-                format!("WINDOW and MAXCAPACITY {excluded}"),
+                "CF.RESERVE k 9 MAXCAPACITY 99 WINDOW 9 EXPANSION 0",
+                format!("MAXCAPACITY and EXPANSION 0 {excluded}"),
             ),
             (
                 "CF.RESERVE k 9 WINDOW 9 MAXITERATIONS 0",
@@ -95,10 +91,7 @@ fn a_window_is_checked_and_shown() {
         let size: i64 = ask(client, "MEMORY USAGE k");
         assert_eq!(size, shown["Size"]);
         assert_eq!(ask::<String>(client, "TYPE k"), "MBbloomCF");
-        assert_eq!(
-            refusal(client, "CF.COMPACT k"),
-            "A filter with a window does not grow: there is nothing to compact"
-        );
+        assert_eq!(ask::<String>(client, "CF.COMPACT k"), "OK");
         ask::<()>(client, "CF.RESERVE plain 9");
         assert_eq!(info(client, "plain").get("Window in seconds"), None);
     });
@@ -111,7 +104,7 @@ fn a_window_takes_up_so_much_memory() {
         for (capacity, bytes) in [(10_000, 28_000), (1_000_000, 2_400_000)] {
             ask::<()>(
                 client,
-                &format!("CF.RESERVE {capacity} {capacity} WINDOW 3600"),
+                &format!("CF.RESERVE {capacity} {capacity} EXPANSION 0 WINDOW 3600"),
             );
             let used: i64 = ask(client, &format!("MEMORY USAGE {capacity}"));
             assert!(
@@ -152,7 +145,7 @@ fn the_commands_of_plain_keys_are_there() {
 #[test]
 fn a_window_that_is_full_says_so() {
     in_both(|protocol, client| {
-        ask::<()>(client, "CF.RESERVE k 100 WINDOW 3600");
+        ask::<()>(client, "CF.RESERVE k 100 WINDOW 3600 EXPANSION 0");
         let items: Vec<u32> = (0..1000).collect();
         let inserted: Vec<Value> = redis::cmd("CF.INSERT")
             .arg("k")
@@ -167,6 +160,35 @@ fn a_window_that_is_full_says_so() {
             refusal(client, &format!("CF.ADD k {refused}")),
             "Filter is full: more items came within its window than its capacity"
         );
+    });
+}
+
+#[test]
+fn a_window_grows() {
+    in_both(|protocol, client| {
+        ask::<()>(client, "CF.RESERVE k 100 WINDOW 3600");
+        ask::<()>(client, "CF.RESERVE most 100 WINDOW 3600 MAXCAPACITY 5000");
+        let most: u32 = debug(client, "k", "max_capacity").parse().unwrap();
+        assert!(most >= 25_600, "{most}");
+        assert_eq!(debug(client, "most", "max_capacity"), "5000");
+        let items: Vec<u32> = (0..5_000).collect();
+        for key in ["k", "most"] {
+            let mut insert = redis::cmd("CF.INSERT");
+            let inserted: Vec<Value> = insert
+                .arg(key)
+                .arg("ITEMS")
+                .arg(&items)
+                .query(client)
+                .unwrap();
+            assert_eq!(inserted, vec![protocol.boolean(true); 5_000], "{key}");
+            assert_ne!(debug(client, key, "doublings"), "0");
+            let mut look = redis::cmd("CF.MEXISTS");
+            let found: Vec<bool> = look.arg(key).arg(&items).query(client).unwrap();
+            assert_eq!(found, [true; 5_000], "{key}");
+        }
+        // A rate at which no window can grow.
+        ask::<()>(client, "CF.RESERVE low 100 WINDOW 3600 ERROR 0.0000001");
+        assert_eq!(debug(client, "low", "max_capacity"), "100");
     });
 }
 

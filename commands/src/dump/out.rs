@@ -1,11 +1,12 @@
 //! `CF.SCANDUMP`: snapshots that clients read, each in an unnamed file.
 
-use super::{LENGTH_BYTES, OFFSET_BITS, PIECE, UNDER_WAY, offset_of, piece, position_of};
+use super::{
+    LENGTH_BYTES, MAX_IN_PROGRESS, OFFSET_BITS, PIECE, Spool, offset_of, piece, position_of,
+};
 use crate::{Filter, Reply};
 use std::{
     collections::VecDeque,
     env,
-    fs::File,
     io::{self, BufWriter, Write},
     os::unix::fs::FileExt,
     path::PathBuf,
@@ -30,7 +31,7 @@ pub struct Dumps {
 
 /// The number and size of dumps or loads in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnderWay {
+pub struct InProgress {
     /// The number of dumps or loads.
     pub count: usize,
     /// Their total size in bytes.
@@ -47,8 +48,7 @@ struct Inner {
 struct Dump {
     number: u64,
     key: Box<[u8]>,
-    file: Arc<File>,
-    length: u64,
+    bytes: Arc<Spool>,
     /// The time at which the client last requested a piece.
     touched: Instant,
 }
@@ -96,7 +96,7 @@ impl Dumps {
                 written => break written,
             }
         };
-        let (file, length) = written.map_err(|error| DumpError::Write {
+        let bytes = written.map_err(|error| DumpError::Write {
             directory: self.directory.clone(),
             error,
         })?;
@@ -105,28 +105,26 @@ impl Dumps {
         inner.dumps.push_back(Dump {
             number,
             key: key.into(),
-            file: Arc::new(file),
-            length,
+            bytes: Arc::new(bytes),
             touched: Instant::now(),
         });
         drop(inner);
-        while self.lock().dumps.len() > UNDER_WAY {
+        while self.lock().dumps.len() > MAX_IN_PROGRESS {
             self.drop_oldest();
         }
         Ok(position_of(number, 0))
     }
 
-    /// Writes the snapshot, preceded by its length, and returns the number of bytes written.
-    fn write(&self, filter: &Filter) -> io::Result<(File, u64)> {
-        let file = tempfile::tempfile_in(&self.directory)?;
-        let mut out = BufWriter::with_capacity(BUFFER, &file);
-        out.write_all(&[0; LENGTH_BYTES])?;
-        filter.write_to(&mut out)?;
-        out.into_inner()?;
-        let length = file.metadata()?.len();
-        let of_snapshot = length - LENGTH_BYTES as u64;
-        file.write_all_at(&of_snapshot.to_le_bytes(), 0)?;
-        Ok((file, length))
+    /// Writes the snapshot, preceded by its length.
+    fn write(&self, filter: &Filter) -> io::Result<Spool> {
+        Spool::new(&self.directory, |file| {
+            let mut out = BufWriter::with_capacity(BUFFER, file);
+            out.write_all(&[0; LENGTH_BYTES])?;
+            filter.write_to(&mut out)?;
+            out.into_inner()?;
+            let of_snapshot = file.metadata()?.len() - LENGTH_BYTES as u64;
+            file.write_all_at(&of_snapshot.to_le_bytes(), 0)
+        })
     }
 
     /// Replies with the piece at `position`. The dump ends after its last piece.
@@ -136,24 +134,25 @@ impl Dumps {
     /// [`DumpError::Position`], if no dump of `key` has returned this position; [`DumpError::Read`].
     pub fn go_on(&self, key: &[u8], position: u64) -> Result<Reply, DumpError> {
         let (number, offset) = offset_of(position);
-        let (file, length) = {
+        let bytes = {
             let mut inner = self.lock();
             let found = |dump: &Dump| dump.number == number && *dump.key == *key;
             let index = inner.dumps.iter().position(found);
             let index = index.ok_or(DumpError::Position)?;
             let dump = &mut inner.dumps[index];
-            if offset > dump.length {
+            let length = dump.bytes.length();
+            if offset > length {
                 return Err(DumpError::Position);
             }
-            if offset == dump.length {
+            if offset == length {
                 inner.dumps.remove(index);
                 return Ok(Reply::Array(vec![Reply::Integer(0), Reply::Null]));
             }
             dump.touched = Instant::now();
-            (dump.file.clone(), dump.length)
+            dump.bytes.clone()
         };
-        let end = length.min(offset + PIECE);
-        let bytes = read(&file, offset, (end - offset) as usize).map_err(DumpError::Read)?;
+        let bytes = bytes.piece(offset, PIECE).map_err(DumpError::Read)?;
+        let end = offset + bytes.len() as u64;
         Ok(piece(position_of(number, end), bytes))
     }
 
@@ -175,11 +174,11 @@ impl Dumps {
 
     /// The dumps in progress. Their bytes are in files.
     #[must_use]
-    pub fn under_way(&self) -> UnderWay {
+    pub fn in_progress(&self) -> InProgress {
         let inner = self.lock();
-        UnderWay {
+        InProgress {
             count: inner.dumps.len(),
-            bytes: inner.dumps.iter().map(|dump| dump.length).sum(),
+            bytes: inner.dumps.iter().map(|dump| dump.bytes.length()).sum(),
         }
     }
 
@@ -195,14 +194,6 @@ impl Dumps {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn read(file: &File, offset: u64, count: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(count)?;
-    bytes.resize(count, 0);
-    file.read_exact_at(&mut bytes, offset)?;
-    Ok(bytes)
 }
 
 impl Inner {
@@ -267,19 +258,19 @@ mod tests {
             let refused = dumps.go_on(key, position);
             matches!(refused, Err(DumpError::Position))
         };
-        let positions = [(); UNDER_WAY + 1].map(|()| dumps.begin(b"k", &filter).unwrap());
-        assert_eq!(dumps.under_way().count, UNDER_WAY);
+        let positions = [(); MAX_IN_PROGRESS + 1].map(|()| dumps.begin(b"k", &filter).unwrap());
+        assert_eq!(dumps.in_progress().count, MAX_IN_PROGRESS);
         assert!(refused(b"k", positions[0]), "the oldest one yields");
         let [.., last] = positions;
         assert!(refused(b"l", last));
-        assert!(refused(b"k", last + dumps.under_way().bytes));
+        assert!(refused(b"k", last + dumps.in_progress().bytes));
         dumps.end(last);
         assert!(refused(b"k", last));
         dumps.abandon(|key| key == b"l");
         dumps.expire(Duration::from_secs(3600));
-        assert_eq!(dumps.under_way().count, UNDER_WAY - 1);
+        assert_eq!(dumps.in_progress().count, MAX_IN_PROGRESS - 1);
         dumps.abandon(|key| key == b"k");
-        assert_eq!(dumps.under_way(), UnderWay { count: 0, bytes: 0 });
+        assert_eq!(dumps.in_progress(), InProgress { count: 0, bytes: 0 });
     }
 
     #[test]

@@ -5,10 +5,6 @@ use guira::CuckooFilter;
 
 /// The filter of a key.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "plain filters are the many, and are found without a further pointer"
-)]
 pub(super) enum Any {
     /// One that remembers everything.
     Plain(CuckooFilter),
@@ -36,7 +32,7 @@ impl Any {
     pub(super) fn max_capacity(&self) -> usize {
         match self {
             Self::Plain(cuckoo) => cuckoo.max_capacity(),
-            Self::Windowed(windowed) => windowed.filter().capacity(),
+            Self::Windowed(windowed) => windowed.filter().max_capacity(),
         }
     }
 

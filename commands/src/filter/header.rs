@@ -64,7 +64,7 @@ impl Header {
                 None => Kind::Plain,
                 Some(_) => Kind::Windowed,
             },
-            options: *filter.options(),
+            options: filter.options(),
             deleted: filter.deleted(),
         }
     }
@@ -127,7 +127,7 @@ mod tests {
         );
         let growth = Growth::furthest(&options, usize::MAX).unwrap();
         let plain = Filter::build(options, growth).unwrap();
-        let windowed = Filter::build_window(options, window, Clock::Process).unwrap();
+        let windowed = Filter::build_window(options, growth, window, Clock::Process).unwrap();
         let headers = [plain, windowed].map(|filter| Header::of(&filter));
         assert_eq!(headers.map(|header| header.kind), Kind::ALL);
         for header in headers {

@@ -1,9 +1,9 @@
-//! The fields of each command, by which hosts decide, agree with what the command does.
+//! The fields of each command, on which hosts rely, agree with its behaviour.
 
 use super::host::Host;
 use guira_commands::{Access, Answer, Argument, Command, Cost, Effect, commands, dump::Header};
 
-/// Each command takes at least the words of its mandatory arguments, and not one less.
+/// Each command requires exactly the words of its mandatory arguments.
 #[test]
 fn arguments_agree_with_arities() {
     let commands = commands::<Host>();
@@ -24,8 +24,8 @@ fn arguments_agree_with_arities() {
     }
 }
 
-/// A call of `command` with the arguments that it must have: on a key with an item `a`, or on a new
-/// one if the command makes it.
+/// Calls `command` with its mandatory arguments, on a key with an item `a`, or on a new key if the
+/// command creates it.
 fn call(host: &Host, command: &Command<Host>) -> Answer {
     host.ask("CF.ADD plain a").unwrap();
     host.ask("CF.RESERVE window 100 WINDOW 60")
@@ -53,7 +53,7 @@ fn call(host: &Host, command: &Command<Host>) -> Answer {
     host.ask_words(&words)
 }
 
-/// Hosts decide by the fields of a command, so these agree with what the command does.
+/// Hosts rely on the fields of a command, so these must agree with its behaviour.
 #[test]
 fn fields_agree_with_what_commands_do() {
     for command in &commands::<Host>() {
@@ -62,7 +62,8 @@ fn fields_agree_with_what_commands_do() {
         let name = command.name;
         assert!(answer.is_ok(), "{name}: {answer:?}");
         let expected: &[&str] = match (command.effect, command.cost) {
-            // It says that the filter takes less time from now on, not that it has changed.
+            // The effect reports that the filter is faster from now on, not that its contents have
+            // changed.
             (Effect::None, Cost::Growth) => &["compacted plain"],
             (Effect::None, _) => &[],
             (Effect::Make, _) => &["made new 100"],

@@ -1,4 +1,4 @@
-//! A host with its keys in a map, for tests.
+//! A host for tests that has its keys in a map.
 
 use guira_commands::{
     Answer, Clock, Command, Filter, Growth, MakeError, Options, Reply, Store, Wanted, commands,
@@ -12,7 +12,7 @@ use std::{
 
 pub(super) const MEMORY: usize = 1 << 20;
 
-/// A host with its keys in a map, which writes down the effects that it learns of.
+/// A host that has its keys in a map, and records the effects that it learns of.
 pub(super) struct Host {
     pub(super) filters: RefCell<HashMap<Vec<u8>, Arc<Filter>>>,
     pub(super) loads: RefCell<HashMap<Vec<u8>, Load>>,
@@ -48,7 +48,7 @@ impl Host {
         (command.run)(self, words)
     }
 
-    /// What a command replies to several calls at once.
+    /// The replies of a command to several calls at once.
     pub(super) fn ask_together(&self, name: &str, key: &[u8], items: &[&[u8]]) -> Vec<Reply> {
         let mut replies = Vec::new();
         let commands = commands::<Self>();
@@ -60,7 +60,7 @@ impl Host {
         replies
     }
 
-    /// The effects since the last call.
+    /// The effects since the last call of this function.
     pub(super) fn told(&self) -> Vec<String> {
         self.told.take()
     }
@@ -107,9 +107,9 @@ impl Store for Host {
         }
         let options = wanted.options;
         if let Some(window) = wanted.window {
-            let filter = Arc::new(
-                Filter::build_window(options, window, Clock::Process).expect("it can be built"),
-            );
+            let growth = Growth::of(wanted, MEMORY).expect("it can be built");
+            let filter = Filter::build_window(options, growth, window, Clock::Process);
+            let filter = Arc::new(filter.expect("it can be built"));
             self.filters.borrow_mut().insert(key.into(), filter.clone());
             return Ok(filter);
         }
@@ -125,7 +125,7 @@ impl Store for Host {
     fn defaults(&self) -> Options {
         Options {
             capacity: 2_000,
-            // No item is taken for another one.
+            // The rate is so low that no item is mistaken for another one.
             rate: 1e-8,
             ..Options::default()
         }

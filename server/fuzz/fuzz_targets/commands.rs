@@ -1,4 +1,4 @@
-//! Commands from two clients do what they may and nothing else.
+//! Commands of two clients have only their documented effects.
 //!
 //! ```text
 //! RUSTC_BOOTSTRAP=1 cargo fuzz run commands -- -max_total_time=600

@@ -1,5 +1,5 @@
-//! Bytes from a client give requests within the limits or an error, and how they
-//! are cut into pieces makes no difference.
+//! Bytes from a client give requests within the limits or an error. The sizes of the pieces in
+//! which they arrive make no difference.
 //!
 //! ```text
 //! RUSTC_BOOTSTRAP=1 cargo fuzz run requests -- -max_total_time=600
@@ -26,7 +26,7 @@ fuzz_target!(|input: (Vec<u8>, Vec<u8>)| {
         assert!((1..=LIMITS.arguments).contains(&words.len()));
         assert!(words.iter().all(|word| word.len() <= LIMITS.argument_bytes));
     }
-    // Lengths with this many zeros in front are only read if they come in one piece.
+    // A length with this many leading zeros is accepted only if it arrives in one piece.
     if bytes.windows(20).any(|window| window == [b'0'; 20]) {
         return;
     }

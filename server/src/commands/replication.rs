@@ -91,7 +91,7 @@ fn read(server: &Server, session: &mut Session, offset: &[u8]) -> Reply {
         return Reply::error("ERR there is no snapshot: send SNAPSHOT BEGIN");
     };
     // A piece and one more reply stay below the client's limit for replies.
-    let most = PIECE.min(server.tunable.max_output() / 2);
+    let most = PIECE.min(server.tunable.max_output() as u64 / 2);
     match snapshot.piece(offset, most) {
         Ok(piece) => Reply::Bulk(piece),
         Err(error) => {

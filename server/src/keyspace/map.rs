@@ -6,6 +6,7 @@
 
 use super::Entry;
 use papaya::{Equivalent, Guard, HashMap, LocalGuard};
+use smallvec::SmallVec;
 use std::{
     collections::hash_map::{DefaultHasher, RandomState},
     hash::{BuildHasher, Hash, Hasher},
@@ -151,9 +152,13 @@ fn position(hash: u64) -> u64 {
     ((hash >> POSITION_SHIFT) & ((1 << POSITION_BITS) - 1)).max(1)
 }
 
-/// A key in the map.
+/// A key in the map. A short one is in the entry itself.
 #[derive(Debug, PartialEq, Eq)]
-struct Key(Box<[u8]>);
+struct Key(SmallVec<[u8; 16]>);
+
+/// An allocator rounds larger ones up to 48 bytes.
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<(Key, Arc<Entry>)>() == 32);
 
 impl Hash for Key {
     fn hash<H: Hasher>(&self, state: &mut H) {

@@ -311,9 +311,9 @@ impl Saver {
     }
 }
 
-/// Writes a save of all keys, and returns its size in bytes.
-pub(crate) fn write_keys(file: &File, keyspace: &Keyspace) -> io::Result<u64> {
-    write(file, keyspace.entries()).map(|size| size.bytes)
+/// Writes a save of all keys.
+pub(crate) fn write_keys(file: &File, keyspace: &Keyspace) -> io::Result<()> {
+    write(file, keyspace.entries()).map(drop)
 }
 
 /// Replaces the save by the output of `write`. The order of the steps is safe: after a crash at any

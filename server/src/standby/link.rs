@@ -177,7 +177,7 @@ impl Pieces<'_> {
         let offset = self.at.to_string();
         self.link.send(&[b"SNAPSHOT", b"READ", offset.as_bytes()])?;
         let bytes = self.link.number("$")?;
-        if bytes == 0 || bytes > (PIECE as u64).min(self.length - self.at) {
+        if bytes == 0 || bytes > PIECE.min(self.length - self.at) {
             return Err(LinkError::Reply("a piece is empty or too long"));
         }
         self.at += bytes;

@@ -5,7 +5,7 @@ use crate::keyspace::{Keyspace, ReserveError};
 use crate::lock::lock;
 use guira_commands::{
     Answer, Clock, Reply,
-    dump::{Load, LoadError, Memory, UNDER_WAY, UnderWay},
+    dump::{InProgress, Load, LoadError, MAX_IN_PROGRESS, Memory},
 };
 use std::{
     collections::HashMap,
@@ -110,7 +110,7 @@ impl Loads {
             touched: Instant::now(),
         };
         let mut ended = vec![inner.loads.insert(key.into(), place)];
-        while inner.loads.len() > UNDER_WAY {
+        while inner.loads.len() > MAX_IN_PROGRESS {
             let oldest = inner.loads.iter().min_by_key(|(_, place)| place.number);
             let Some(key) = oldest.map(|(key, _)| key.clone()) else {
                 break;
@@ -223,9 +223,9 @@ impl Loads {
 
     /// The loads in progress; their bytes are charged.
     #[must_use]
-    pub fn under_way(&self) -> UnderWay {
+    pub fn in_progress(&self) -> InProgress {
         let inner = self.lock();
-        UnderWay {
+        InProgress {
             count: inner.loads.len(),
             bytes: inner.loads.values().map(|it| it.charged as u64).sum(),
         }

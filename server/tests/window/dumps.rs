@@ -82,7 +82,7 @@ fn a_dump_is_of_its_kind() {
 fn a_load_is_within_the_memory() {
     let server = Server::start(&[]);
     let mut client = server.client(Protocol::Resp2);
-    ask::<()>(&mut client, "CF.RESERVE k 1000000 WINDOW 3600");
+    ask::<()>(&mut client, "CF.RESERVE k 1000000 WINDOW 3600 EXPANSION 0");
     let pieces = dump::dump(&mut client, "k");
     let small = Server::start(&["--maxmemory", "2mb"]);
     let mut client = small.client(Protocol::Resp2);

@@ -30,7 +30,8 @@ fn save_of_window() -> Vec<u8> {
         expansion: 0,
         ..Options::default()
     };
-    let filter = Filter::build_window(options, window, Clock::Process).unwrap();
+    let growth = Growth::furthest(&options, usize::MAX).unwrap();
+    let filter = Filter::build_window(options, growth, window, Clock::Process).unwrap();
     filter.insert(b"a", || false).unwrap();
     let mut bytes = Vec::new();
     write(&mut bytes, [((*b"w").into(), Arc::new(filter.into()))]).unwrap();

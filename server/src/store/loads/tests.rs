@@ -63,12 +63,12 @@ fn other_clients_do_not_wait_while_a_piece_is_decoded() {
     let half = piece.len() / 2;
     assert_eq!(load(&store, 1, &header), Reply::OK);
     assert_eq!(load(&store, half as u64, &piece[..half]), Reply::OK);
-    let charged = store.loads.under_way().bytes;
+    let charged = store.loads.in_progress().bytes;
     let again = piece[half..].to_vec();
     let beside = beside_the_next_piece(&store, move |store| {
         let other: &[&[u8]] = &[b"CF.LOADCHUNK", b"other", b"1", &header];
         let begun = ask(store, other);
-        let info = store.loads.under_way();
+        let info = store.loads.in_progress();
         store.loads.abandon(&store.keyspace, |key| key == b"other");
         store
             .loads
@@ -86,7 +86,7 @@ fn other_clients_do_not_wait_while_a_piece_is_decoded() {
     assert!(store.keyspace.contains(b"copy"));
     let name = b"copy".len() - b"k".len();
     assert_eq!(store.keyspace.used(), 2 * used + name);
-    assert_eq!(store.loads.under_way(), UnderWay { count: 0, bytes: 0 });
+    assert_eq!(store.loads.in_progress(), InProgress { count: 0, bytes: 0 });
 }
 
 /// A `DEL`, another load of the key and idleness each end a load.
@@ -119,7 +119,7 @@ fn a_load_that_is_ended_while_a_piece_is_decoded_is_no_filter() {
             assert_eq!(reply, Reply::error("ERR not found"));
             assert_eq!(store.keyspace.used(), used);
             assert!(!store.keyspace.contains(b"copy"));
-            assert_eq!(store.loads.under_way().count, left);
+            assert_eq!(store.loads.in_progress().count, left);
             store.loads.abandon(&store.keyspace, |_| true);
         }
     }
@@ -154,7 +154,7 @@ fn a_load_of_a_window_is_charged_for_its_table() {
         load(&store, all_but_one as u64, &piece[..all_but_one]),
         Reply::OK
     );
-    let bytes = store.loads.under_way().bytes;
+    let bytes = store.loads.in_progress().bytes;
     assert!(
         (table..table + (16 << 10)).contains(&bytes),
         "{bytes} for {table}"
@@ -185,7 +185,7 @@ fn empty_passes_and_passes_at_no_higher_level_are_refused() {
     let rest = &bytes[before..];
     let refused = load(&store, bytes.len() as u64, rest);
     assert_eq!(refused, Reply::error("Couldn't load chunk!"));
-    assert_eq!(store.loads.under_way().count, 0);
+    assert_eq!(store.loads.in_progress().count, 0);
     assert_eq!(store.keyspace.used(), used);
 }
 
@@ -239,9 +239,9 @@ fn a_load_is_charged_until_it_ends() {
     assert_eq!(load(&store, 1, &header), Reply::OK);
     let half = &piece[..piece.len() / 2];
     assert_eq!(load(&store, half.len() as u64, half), Reply::OK);
-    let dumps = store.dumps.under_way();
+    let dumps = store.dumps.in_progress();
     assert_eq!((dumps.count, dumps.bytes), (1, piece.len() as u64));
-    let loads = store.loads.under_way();
+    let loads = store.loads.in_progress();
     assert_eq!(loads.count, 1);
     assert!(loads.bytes > 0);
     assert_eq!(store.keyspace.used(), used + loads.bytes as usize);
@@ -250,9 +250,9 @@ fn a_load_is_charged_until_it_ends() {
     assert_eq!(load(&store, next, &piece[half.len()..]), Reply::OK);
     let name = b"copy".len() - b"k".len();
     assert_eq!(store.keyspace.used(), 2 * used + name);
-    let nothing = UnderWay { count: 0, bytes: 0 };
-    assert_eq!(store.dumps.under_way(), nothing);
-    assert_eq!(store.loads.under_way(), nothing);
+    let nothing = InProgress { count: 0, bytes: 0 };
+    assert_eq!(store.dumps.in_progress(), nothing);
+    assert_eq!(store.loads.in_progress(), nothing);
 }
 
 #[test]
@@ -295,7 +295,7 @@ fn a_length_that_cannot_be_is_refused_at_once() {
         };
         let expected = format!("Couldn't load chunk! The dump is said to have {length} bytes");
         assert!(refused.starts_with(&expected), "{refused}");
-        assert_eq!(store.loads.under_way().count, 0);
+        assert_eq!(store.loads.in_progress().count, 0);
         assert_eq!(store.keyspace.used(), used);
     }
 }
