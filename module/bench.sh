@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# The CPU time that an engine takes for a command, and prints a Markdown table: CF.ADD beside SET,
-# CF.EXISTS beside GET, without pipelines and with them.
+# Measures the CPU time of an engine per command, and prints a Markdown table with CF.ADD next to
+# SET and CF.EXISTS next to GET, with and without pipelines.
 #
 #   module/bench.sh [ENGINE...]        (redis-7, valkey-8 and valkey-9 unless given; see ci/module.sh)
 #
-# It is the engine's own time, in microseconds: what else the machine does is not in it, but makes
-# it a little longer. Each number is the least of three.
+# The times are those of the engine process, in microseconds. Other load on the machine is not
+# included, but makes them slightly longer. Each number is the minimum of three runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 [ $# -gt 0 ] || set -- redis-7 valkey-8 valkey-9
 requests=400000
-# Keys, and items, that may be asked for.
+# The numbers of keys and of items.
 range=4000000
 
 fail() { printf 'bench.sh: %s\n' "$*" >&2; exit 1; }
@@ -20,7 +20,7 @@ engines=$PWD/target/engines
 cargo build --quiet --release --package guira-module
 module=$(realpath "${CARGO_TARGET_DIR:-target}")/release/libguira_module.so
 
-# client PROGRAM ARGUMENTS...: a program that came with Redis 7
+# client PROGRAM ARGUMENTS...: runs a program of Redis 7.
 client() {
     LD_LIBRARY_PATH=$engines/debian/usr/lib/x86_64-linux-gnu "$engines/debian/usr/bin/$1" -p "$port" "${@:2}"
 }
@@ -34,7 +34,7 @@ end() {
 }
 trap end EXIT
 
-# start ENGINE: returns when it answers
+# start ENGINE: starts an engine, and returns when it answers.
 start() {
     "$engines/bin/$1" --port "$port" --bind 127.0.0.1 --dir "$work" --save "" --loadmodule "$module" >"$work/log" 2>&1 &
     server=$!
@@ -45,10 +45,10 @@ start() {
     fail "$1 does not start: $(cat "$work/log")"
 }
 
-# Of the engine so far, in nanoseconds.
+# The CPU time of the engine so far, in nanoseconds.
 worked() { cat /proc/"$server"/task/*/schedstat | awk '{ sum += $1 } END { printf "%.0f\n", sum }'; }
 
-# measure NAME PIPELINE COMMAND...: microseconds for each, into the file NAME
+# measure NAME PIPELINE COMMAND...: writes the microseconds per command to the file NAME.
 measure() {
     local before
     before=$(worked)

@@ -18,6 +18,7 @@ use smallvec::SmallVec;
 use std::{
     cell::RefCell,
     ffi::CStr,
+    iter,
     marker::PhantomData,
     sync::atomic::{AtomicU64, Ordering},
     time::Instant,
@@ -91,31 +92,47 @@ impl<const INDEX: usize> Command for Nth<INDEX> {
         let command = const { &Table::COMMANDS[INDEX] };
         let conduct = const { Conduct::of(&Table::COMMANDS[INDEX]) };
         let plan = const { Plan::of(&Table::COMMANDS[INDEX]) };
-        let words: SmallVec<[&[u8]; 8]> = arguments.iter().map(|word| word.as_bytes()).collect();
         let Some(&name) = arguments.get(1) else {
-            return reply::write(context, &Reply::wrong_arity(command.name.as_bytes()), false);
+            return reply::write_now(context, &Reply::wrong_arity(command.name.as_bytes()));
         };
-        if plan.may_be_worth_it(&words) && context.flags().may_block() {
-            let found = plan.filter(&context.open(name, conduct.access));
-            if let Some(filter) = found
-                && offload(INDEX, context, arguments, filter)
-            {
-                return;
-            }
-        }
         let shape = const { Shape::of(&Table::COMMANDS[INDEX]) };
         let command =
             |host: &Host<'_, Key<'_>>, words: &[&[u8]]| (Table::COMMANDS[INDEX].run)(host, words);
-        run(
-            context,
-            arguments,
-            &words,
-            name,
-            conduct.access,
-            shape,
-            command,
-        );
+        with_words(Table::COMMANDS[INDEX].name.as_bytes(), arguments, |words| {
+            if plan.may_be_worth_it(words) && context.flags().may_block() {
+                let found = plan.filter(&context.open(name, conduct.access));
+                if let Some(filter) = found
+                    && offload(INDEX, context, arguments, filter)
+                {
+                    return;
+                }
+            }
+            run(
+                context,
+                arguments,
+                words,
+                name,
+                conduct.access,
+                shape,
+                command,
+            );
+        });
     }
+}
+
+/// Lets `work` use the words of a command with this name.
+fn with_words<R>(name: &[u8], arguments: &[Str<'_>], work: impl FnOnce(&[&[u8]]) -> R) -> R {
+    let rest = arguments.iter().skip(1).map(|word| word.as_bytes());
+    // An array, because a vector would be moved: that costs more than the words themselves.
+    let mut few = [name; 8];
+    let Some(words) = few.get_mut(..arguments.len()) else {
+        let words: Vec<&[u8]> = iter::once(name).chain(rest).collect();
+        return work(&words);
+    };
+    for (word, bytes) in words.iter_mut().skip(1).zip(rest) {
+        *word = bytes;
+    }
+    work(words)
 }
 
 impl Command for Make {
@@ -138,7 +155,7 @@ impl Command for Clock {
         if answer == Ok(Reply::OK) {
             context.replicate_verbatim();
         }
-        reply::write(context, &reply::of(answer), flags.is_resp3());
+        reply::write_now(context, &reply::of(answer));
     }
 }
 
@@ -149,21 +166,15 @@ fn run_as_told(
     effect: Effect,
     work: impl FnOnce(&Host<'_, Key<'_>>) -> Answer,
 ) {
-    let words: SmallVec<[&[u8]; 8]> = arguments.iter().map(|word| word.as_bytes()).collect();
+    let command = arguments.first().map_or(&[][..], |name| name.as_bytes());
     let Some(&name) = arguments.get(1) else {
-        let command = words.first().copied().unwrap_or_default();
-        return reply::write(context, &Reply::wrong_arity(command), false);
+        return reply::write_now(context, &Reply::wrong_arity(command));
     };
     let work = |host: &Host<'_, Key<'_>>, _: &[&[u8]]| work(host);
-    run(
-        context,
-        arguments,
-        &words,
-        name,
-        Access::Write,
-        Shape::of_replication(effect),
-        work,
-    );
+    let shape = Shape::of_replication(effect);
+    with_words(command, arguments, |words| {
+        run(context, arguments, words, name, Access::Write, shape, work);
+    });
 }
 
 /// `CF.CLOCK milliseconds wall is-idle`, a replicated command: this time has passed.
@@ -197,26 +208,23 @@ fn run(
     shape: Shape,
     run: impl FnOnce(&Host<'_, Key<'_>>, &[&[u8]]) -> Answer,
 ) {
-    // Reading the flags takes a tenth of a microsecond, and reads do not need them.
-    let flags = match access {
-        Access::Read => Flags::NONE,
-        Access::Write => context.flags(),
-    };
-    let effects = RefCell::new(Effects::default());
+    let mut effects = RefCell::new(Effects::default());
     let work = || {
         let key = context.open(name, access);
-        let host = Host::new(words, key, &effects, flags, windows::of_engine());
+        let host = Host::new(words, key, &effects, windows::of_engine());
         let answer = run(&host, words);
         drop(host.into_key());
         answer
     };
     let otherwise = || Err(Reply::error("ERR internal error"));
     let answer = guarded("a command", work, otherwise);
-    if flags.must_obey() && access == Access::Write && differs(&answer, shape.effect) {
+    // Last come the flags: see `Slot::flags`.
+    let may_differ = access == Access::Write && differs(&answer, shape.effect);
+    if may_differ && context.flags().must_obey() {
         count_refusal(words, &answer);
     }
-    effects.into_inner().tell(context, arguments, shape);
-    reply::write(context, &reply::of(answer), flags.is_resp3());
+    effects.get_mut().tell(context, arguments, shape);
+    reply::write_now(context, &reply::of(answer));
 }
 
 /// True if a replicated command was applied only partly: this node and its source now differ.
@@ -255,7 +263,7 @@ fn count_refusal(words: &[&[u8]], answer: &Answer) {
     if count.is_power_of_two() {
         let [name, key] = [0, 1].map(|index| words.get(index).map_or(&[][..], |word| word));
         let text = format!(
-            "{} of the key '{}' could not be done as the primary or the file of commands has it \
+            "{} of the key '{}' could not be applied as the primary or the AOF has it \
              ({answer:?}): this is number {count}, and filters may differ from now on",
             name.escape_ascii(),
             key.escape_ascii(),

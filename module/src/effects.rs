@@ -38,14 +38,26 @@ pub(crate) const CLOCK: &CStr = c"CF.CLOCK";
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
     made: Option<Box<Made>>,
-    /// The indices of the words that were added.
-    added: SmallVec<[usize; 4]>,
+    /// What was done with words of the command, in their order.
+    items: SmallVec<[Item; 2]>,
     /// True if the filter that they were added to has a window.
     has_window: bool,
-    removed: SmallVec<[usize; 1]>,
-    touched: SmallVec<[usize; 1]>,
     loaded: bool,
     deleted: bool,
+}
+
+/// What was done with the word at this index.
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    change: Change,
+    index: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    Added,
+    Touched,
+    Removed,
 }
 
 #[derive(Debug)]
@@ -80,14 +92,47 @@ impl Shape {
 }
 
 /// A replicated command.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Told<'a> {
     pub(crate) command: &'static CStr,
-    pub(crate) arguments: SmallVec<[Word<'a>; 4]>,
+    arguments: Arguments<'a>,
     /// True if the command equals the client's, word for word.
     pub(crate) is_verbatim: bool,
     /// The notification for the key.
     pub(crate) event: Event,
+}
+
+/// The arguments of a replicated command after its key.
+#[derive(Clone, Copy, Debug)]
+enum Arguments<'a> {
+    None,
+    Made(&'a Made),
+    /// The word at this index.
+    Item(usize),
+    /// `NOCREATE ITEMS`, followed by the added items.
+    Added(&'a [Item]),
+    /// The position and the bytes of a piece.
+    Piece,
+}
+
+impl<'a> Told<'a> {
+    pub(crate) fn arguments(&self) -> SmallVec<[Word<'a>; 4]> {
+        let key = Word::Own(KEY);
+        match self.arguments {
+            Arguments::None => smallvec![key],
+            Arguments::Made(made) => {
+                smallvec![key, Word::Bytes(&made.options), Word::Bytes(&made.filter)]
+            }
+            Arguments::Item(index) => smallvec![key, Word::Own(index)],
+            Arguments::Added(items) => {
+                let before = [key, Word::Bytes(b"NOCREATE"), Word::Bytes(b"ITEMS")];
+                let added = items.iter().filter(|item| item.change == Change::Added);
+                let added = added.map(|item| Word::Own(item.index));
+                before.into_iter().chain(added).collect()
+            }
+            Arguments::Piece => smallvec![key, Word::Own(2), Word::Own(3)],
+        }
+    }
 }
 
 /// A keyspace notification.
@@ -123,17 +168,34 @@ impl Effects {
         items: impl Iterator<Item = &'a [u8]>,
     ) {
         self.has_window = filter.window().is_some();
-        self.added.extend(indices(words, items));
+        self.record(Change::Added, words, items);
     }
 
     /// Records that a copy of each of these words was removed, in their order.
     pub(crate) fn removed<'a>(&mut self, words: &[&[u8]], items: impl Iterator<Item = &'a [u8]>) {
-        self.removed.extend(indices(words, items));
+        self.record(Change::Removed, words, items);
     }
 
     /// Records that the time of each of these words was reset, in their order.
     pub(crate) fn touched<'a>(&mut self, words: &[&[u8]], items: impl Iterator<Item = &'a [u8]>) {
-        self.touched.extend(indices(words, items));
+        self.record(Change::Touched, words, items);
+    }
+
+    fn record<'a>(
+        &mut self,
+        change: Change,
+        words: &[&[u8]],
+        items: impl Iterator<Item = &'a [u8]>,
+    ) {
+        let mut rest = KEY + 1..words.len();
+        for item in items {
+            // Compares addresses, because equal words may occur several times.
+            let index = rest.find(|&index| std::ptr::eq(words[index], item));
+            debug_assert!(index.is_some(), "an item is a word of the command");
+            if let Some(index) = index {
+                self.items.push(Item { change, index });
+            }
+        }
     }
 
     pub(crate) fn loaded(&mut self) {
@@ -146,65 +208,26 @@ impl Effects {
 
     /// The replicated commands after a command of this shape.
     pub(crate) fn told(&self, shape: Shape) -> SmallVec<[Told<'_>; 2]> {
-        let Shape { effect, is_of_one } = shape;
-        let key = Word::Own(KEY);
         let mut all = SmallVec::new();
         if let Some(made) = &self.made {
             all.push(Told {
                 command: MAKE,
-                arguments: smallvec![key, Word::Bytes(&made.options), Word::Bytes(&made.filter)],
+                arguments: Arguments::Made(made),
                 is_verbatim: false,
                 event: Event::Module(c"cf.reserve"),
             });
         }
-        if !self.added.is_empty() {
-            // A node to which the slot migrates may remember the item for longer.
-            let is_surely = effect == Effect::AddAbsent && self.has_window;
-            let items = self.added.iter().map(|&index| Word::Own(index));
-            let of_one = match effect {
-                Effect::Add => Some(c"CF.ADD"),
-                Effect::AddAbsent if is_surely => Some(c"CF.ADDTOUCH"),
-                Effect::AddAbsent => Some(c"CF.ADDNX"),
-                Effect::AddOrTouch => Some(c"CF.ADDTOUCH"),
-                // These effects add no items.
-                Effect::None | Effect::Make | Effect::Touch | Effect::Delete | Effect::Load => None,
-            };
-            let (command, mut arguments): (_, SmallVec<_>) = match of_one {
-                Some(command) if is_of_one => (command, smallvec![key]),
-                _ => {
-                    let before = smallvec![key, Word::Bytes(b"NOCREATE"), Word::Bytes(b"ITEMS")];
-                    (c"CF.INSERT", before)
-                }
-            };
-            arguments.extend(items);
-            all.push(Told {
-                command,
-                arguments,
-                is_verbatim: is_of_one && !is_surely,
-                event: Event::Module(c"cf.add"),
-            });
-        }
-        for &index in &self.touched {
-            all.push(Told {
-                // This is right even if the item has expired on the other node of a slot migration.
-                command: c"CF.ADDTOUCH",
-                arguments: smallvec![key, Word::Own(index)],
-                is_verbatim: is_of_one && effect == Effect::AddOrTouch,
-                event: Event::Module(c"cf.touch"),
-            });
-        }
-        for &index in &self.removed {
-            all.push(Told {
-                command: c"CF.DEL",
-                arguments: smallvec![key, Word::Own(index)],
-                is_verbatim: is_of_one,
-                event: Event::Module(c"cf.del"),
-            });
+        for change in [Change::Added, Change::Touched, Change::Removed] {
+            let items = self.items.iter().filter(|item| item.change == change);
+            // One command adds all items, unless the client's command takes a single one.
+            let are_together = change == Change::Added;
+            let items = items.take(if are_together { 1 } else { usize::MAX });
+            all.extend(items.map(|&item| self.told_of(item, shape)));
         }
         if self.loaded && !fault::is(Fault::ForgetLoad) {
             all.push(Told {
                 command: c"CF.LOADCHUNK",
-                arguments: smallvec![key, Word::Own(2), Word::Own(3)],
+                arguments: Arguments::Piece,
                 is_verbatim: true,
                 event: Event::Module(c"cf.loadchunk"),
             });
@@ -212,7 +235,7 @@ impl Effects {
         if self.deleted {
             all.push(Told {
                 command: c"DEL",
-                arguments: smallvec![key],
+                arguments: Arguments::None,
                 is_verbatim: false,
                 event: Event::Generic(c"del"),
             });
@@ -220,14 +243,59 @@ impl Effects {
         all
     }
 
+    /// The replicated command for an item, or for all items that were added.
+    #[inline]
+    fn told_of(&self, Item { change, index }: Item, shape: Shape) -> Told<'_> {
+        let Shape { effect, is_of_one } = shape;
+        let told = |command, is_verbatim, event| Told {
+            command,
+            arguments: Arguments::Item(index),
+            is_verbatim,
+            event: Event::Module(event),
+        };
+        match change {
+            Change::Added => {
+                // A node to which the slot migrates may remember the item for longer.
+                let is_surely = effect == Effect::AddAbsent && self.has_window;
+                let of_one = match effect {
+                    Effect::Add => Some(c"CF.ADD"),
+                    Effect::AddAbsent if is_surely => Some(c"CF.ADDTOUCH"),
+                    Effect::AddAbsent => Some(c"CF.ADDNX"),
+                    Effect::AddOrTouch => Some(c"CF.ADDTOUCH"),
+                    // These effects add no items.
+                    Effect::None | Effect::Make | Effect::Touch | Effect::Delete | Effect::Load => {
+                        None
+                    }
+                };
+                match of_one {
+                    Some(command) if is_of_one => told(command, !is_surely, c"cf.add"),
+                    _ => Told {
+                        arguments: Arguments::Added(&self.items),
+                        ..told(c"CF.INSERT", false, c"cf.add")
+                    },
+                }
+            }
+            // This is right even if the item has expired on the other node of a slot migration.
+            Change::Touched => {
+                let is_verbatim = is_of_one && effect == Effect::AddOrTouch;
+                told(c"CF.ADDTOUCH", is_verbatim, c"cf.touch")
+            }
+            Change::Removed => told(c"CF.DEL", is_of_one, c"cf.del"),
+        }
+    }
+
+    /// The only item that the command has changed, if it has no other effect.
+    fn only_item(&self) -> Option<Item> {
+        let has_more = self.made.is_some() || self.loaded || self.deleted;
+        match self.items[..] {
+            [item] if !has_more => Some(item),
+            _ => None,
+        }
+    }
+
     /// True if the command has changed nothing.
     pub(crate) fn is_empty(&self) -> bool {
-        self.made.is_none()
-            && self.added.is_empty()
-            && self.removed.is_empty()
-            && self.touched.is_empty()
-            && !self.loaded
-            && !self.deleted
+        self.items.is_empty() && self.made.is_none() && !self.loaded && !self.deleted
     }
 
     /// Replicates the changes and notifies watchers and listeners. No key may be open.
@@ -235,10 +303,19 @@ impl Effects {
         let Some(&key) = words.get(KEY).filter(|_| !self.is_empty()) else {
             return;
         };
-        let all = self.told(shape);
         if fault::is(Fault::Verbatim) {
             return context.replicate_verbatim();
         }
+        // Nearly all writes change one item, and are replicated as they are.
+        if let Some(item) = self.only_item()
+            && let told = self.told_of(item, shape)
+            && told.is_verbatim
+        {
+            context.replicate_verbatim();
+            context.signal_modified(key);
+            return notify(context, told.event, key);
+        }
+        let all = self.told(shape);
         for told in &all {
             if told.is_verbatim {
                 // This is cheaper, because the engine looks nothing up.
@@ -249,8 +326,9 @@ impl Effects {
                 Word::Own(_) => None,
                 Word::Bytes(bytes) => Some(OwnedStr::new(bytes)),
             };
-            let made: SmallVec<[Option<OwnedStr>; 4]> = told.arguments.iter().map(made).collect();
-            let pairs = told.arguments.iter().zip(&made);
+            let all = told.arguments();
+            let made: SmallVec<[Option<OwnedStr>; 4]> = all.iter().map(made).collect();
+            let pairs = all.iter().zip(&made);
             let arguments: SmallVec<[Str<'_>; 4]> = pairs
                 .filter_map(|(word, made)| match (word, made) {
                     (_, Some(made)) => Some(made.as_str()),
@@ -263,24 +341,14 @@ impl Effects {
         context.signal_modified(key);
         // Several items cause one notification.
         for alike in all.chunk_by(|a, b| a.event == b.event) {
-            match alike[0].event {
-                Event::Module(event) => context.notify(event, key),
-                Event::Generic(event) => context.notify_generic(event, key),
-            }
+            notify(context, alike[0].event, key);
         }
     }
 }
 
-/// The indices of these items among the words of the command, in their order.
-fn indices<'a>(
-    words: &[&[u8]],
-    items: impl Iterator<Item = &'a [u8]>,
-) -> impl Iterator<Item = usize> {
-    let mut rest = KEY + 1..words.len();
-    items.filter_map(move |item| {
-        // Compares addresses, because equal words may occur several times.
-        let index = rest.find(|&index| std::ptr::eq(words[index], item));
-        debug_assert!(index.is_some(), "an item is a word of the command");
-        index
-    })
+fn notify(context: &Context, event: Event, key: Str<'_>) {
+    match event {
+        Event::Module(event) => context.notify(event, key),
+        Event::Generic(event) => context.notify_generic(event, key),
+    }
 }

@@ -104,8 +104,9 @@ impl Entry {
     /// Updates [`totals`] to the current number of bytes.
     pub(crate) fn count(&self) {
         let now = self.memory_usage();
-        let before = self.counted.swap(now, Ordering::Relaxed);
-        if now != before {
+        // A load is cheaper than an exchange, and the memory seldom changes.
+        if now != self.counted.load(Ordering::Relaxed) {
+            let before = self.counted.swap(now, Ordering::Relaxed);
             // The difference may be negative; arithmetic modulo 2^64 handles that.
             BYTES.fetch_add((now as u64).wrapping_sub(before as u64), Ordering::Relaxed);
         }
@@ -199,7 +200,7 @@ impl Value for Entry {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use guira_commands::{Growth, Options, Window};
+    use guira_commands::{Growth, Options, Wanted, Window};
     use std::time::Duration;
 
     /// A growing filter with some items.
@@ -228,7 +229,12 @@ pub(crate) mod tests {
             capacity: items.max(100) as usize,
             ..Options::default()
         };
-        let filter = Filter::build_window(options, window, windows.clock()).unwrap();
+        let wanted = Wanted {
+            window: Some(window),
+            ..options.into()
+        };
+        let growth = Growth::of(&wanted, 1 << 24).unwrap();
+        let filter = Filter::build_window(options, growth, window, windows.clock()).unwrap();
         for item in 0..items {
             filter.insert(&item.to_le_bytes(), || false).unwrap();
         }

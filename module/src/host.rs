@@ -14,7 +14,7 @@ use guira_commands::{
     dump::{Header, LoadError, Memory},
 };
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     sync::{Arc, Mutex, PoisonError},
     thread,
     time::Duration,
@@ -44,7 +44,8 @@ pub(crate) struct Host<'a, K> {
     words: Args<'a>,
     key: RefCell<K>,
     effects: &'a RefCell<Effects>,
-    flags: Flags,
+    /// True if the changed bytes are counted already.
+    is_counted: Cell<bool>,
     windows: &'a Windows,
 }
 
@@ -71,22 +72,26 @@ impl<'a, K: Slot> Host<'a, K> {
         words: Args<'a>,
         key: K,
         effects: &'a RefCell<Effects>,
-        flags: Flags,
         windows: &'a Windows,
     ) -> Self {
         Self {
             words,
             key: RefCell::new(key),
             effects,
-            flags,
+            is_counted: Cell::new(false),
             windows,
         }
+    }
+
+    fn flags(&self) -> Flags {
+        self.key.borrow().flags()
     }
 
     /// Returns the key after the command, and counts its changed bytes.
     pub(crate) fn into_key(self) -> K {
         let key = self.key.into_inner();
-        if !self.effects.borrow().is_empty()
+        if !self.is_counted.get()
+            && !self.effects.borrow().is_empty()
             && let Found::Value(entry) = key.get()
         {
             entry.count();
@@ -97,15 +102,19 @@ impl<'a, K: Slot> Host<'a, K> {
     /// Refuses a filter of this size, which has been allocated, if the engine is short of memory.
     /// The engine checks its limit only before a command, and a new table takes no memory until it
     /// is used. Without this check, the engine would refuse all writes later.
-    fn check_memory(&self, key: &K, bytes: usize) -> Result<(), Reply> {
-        if self.flags.must_obey() || !self.flags.has_memory_limit() || bytes < CHECKED_BYTES {
+    fn check_memory(key: &K, bytes: usize) -> Result<(), Reply> {
+        if bytes < CHECKED_BYTES {
+            return Ok(());
+        }
+        let flags = key.flags();
+        if flags.must_obey() || !flags.has_memory_limit() {
             return Ok(());
         }
         let Some(memory) = key.memory().filter(|memory| memory.limit > 0) else {
             return Ok(());
         };
         // If other keys are evicted, the memory is usually full.
-        let needed = match self.flags.may_evict() {
+        let needed = match flags.may_evict() {
             true => bytes as u64,
             false => memory.used,
         };
@@ -122,7 +131,7 @@ impl<'a, K: Slot> Host<'a, K> {
         let &[_, _, options, filter] = self.words else {
             return Err(Reply::wrong_arity(self.words[0]));
         };
-        if !self.flags.must_obey() {
+        if !self.flags().must_obey() {
             let text = "ERR CF.MAKE is for replication and the file of commands: use CF.RESERVE";
             return Err(Reply::error(text));
         }
@@ -142,13 +151,13 @@ impl<'a, K: Slot> Host<'a, K> {
         let &[_, _, _, saved] = self.words else {
             return Err(Reply::wrong_arity(self.words[0]));
         };
-        if !self.flags.must_obey() {
+        if !self.flags().must_obey() {
             return Err(Reply::error("ERR CF.AGE is for the AOF"));
         }
         let saved = Saved::from_bytes(saved);
         let saved = saved.ok_or(Reply::error("ERR the age of a filter is damaged"))?;
         // When a slot is imported, the time passes from the next move of this node's clock on.
-        if self.flags.is_loading() {
+        if self.flags().is_loading() {
             let restore = |filter: &Arc<Filter>| {
                 self.windows.restore(filter, saved);
                 self.windows.is_from_file(saved.wall);
@@ -160,7 +169,7 @@ impl<'a, K: Slot> Host<'a, K> {
 
     /// The memory that a load may take.
     fn room(&self) -> Memory {
-        if self.flags.must_obey() {
+        if self.flags().must_obey() {
             return ANY_SIZE;
         }
         let limit = settings::max_filter_bytes();
@@ -176,7 +185,15 @@ impl<K: Slot> Store for Host<'_, K> {
             Found::Nothing => Ok(None),
             Found::OtherType => Err(WRONG_TYPE),
             Found::Value(entry) => match entry.content() {
-                Content::Filter(filter) => Ok(Some(work(filter))),
+                Content::Filter(filter) => {
+                    let done = work(filter);
+                    // Here the value is at hand, while the engine would have to look for it later.
+                    if !self.effects.borrow().is_empty() {
+                        entry.count();
+                        self.is_counted.set(true);
+                    }
+                    Ok(Some(done))
+                }
                 Content::Loading(_) => Err(BEING_LOADED),
             },
         }
@@ -191,8 +208,7 @@ impl<K: Slot> Store for Host<'_, K> {
         }
         let filter = build(wanted, settings::max_filter_bytes(), self.windows)
             .map_err(MakeError::Refused)?;
-        self.check_memory(&key, filter.memory_usage())
-            .map_err(MakeError::Refused)?;
+        Self::check_memory(&key, filter.memory_usage()).map_err(MakeError::Refused)?;
         let filter = Arc::new(filter);
         key.set(Entry::new(Content::Filter(filter.clone())))
             .map_err(|_| MakeError::Refused(INTERNAL))?;
@@ -211,7 +227,7 @@ impl<K: Slot> Store for Host<'_, K> {
     }
 
     fn is_strict(&self) -> bool {
-        !self.flags.must_obey()
+        !self.flags().must_obey()
     }
 
     /// The main thread does not wait, because all other clients would wait as well. A replicated
@@ -221,10 +237,10 @@ impl<K: Slot> Store for Host<'_, K> {
         if let Ok(Some(true)) = self.with(self.words[KEY], |filter| filter.sweep()) {
             return true;
         }
-        if self.flags.must_obey() {
+        if self.flags().must_obey() {
             thread::sleep(PAUSE);
         }
-        self.flags.must_obey()
+        self.flags().must_obey()
     }
 
     fn added<'a>(&self, _: &[u8], filter: &Filter, items: impl Iterator<Item = &'a [u8]>) {
@@ -250,11 +266,10 @@ impl<K: Slot> Store for Host<'_, K> {
     }
 
     fn begin_load(&self, _: &[u8], header: &[u8]) -> Answer {
+        let room = self.room();
         let mut key = self.key.borrow_mut();
-        let begin = || {
-            Loading::begin(header, self.room(), self.windows.clock())
-                .map_err(|error| refusal(&error))
-        };
+        let begin =
+            || Loading::begin(header, room, self.windows.clock()).map_err(|error| refusal(&error));
         match key.get_mut() {
             Found::OtherType => return Err(WRONG_TYPE),
             Found::Value(entry) => match entry.content_mut() {
@@ -287,7 +302,7 @@ impl<K: Slot> Store for Host<'_, K> {
         let taken = match taken {
             Err(error @ LoadError::Position) => return Err(refusal(&error)),
             Err(error) => Err(refusal(&error)),
-            Ok(Progress::GoesOn) => self.check_memory(&key, bytes),
+            Ok(Progress::GoesOn) => Self::check_memory(&key, bytes),
             Ok(Progress::Done(filter)) => {
                 self.windows.add(&filter);
                 *content = Content::Filter(filter);
@@ -333,15 +348,13 @@ fn build(wanted: &Wanted, limit: usize, windows: &Windows) -> Result<Filter, Rep
     if needed > limit {
         return Err(TooLarge::Now { needed, limit }.into());
     }
-    let growth = || {
-        growth(wanted, limit).map_err(|error| match error {
-            GrowthError::Memory { needed } => TooLarge::Grown { needed, limit }.into(),
-            GrowthError::Build(error) => refuse(&error),
-        })
-    };
+    let growth = growth(wanted, limit).map_err(|error| match error {
+        GrowthError::Memory { needed } => TooLarge::Grown { needed, limit }.into(),
+        GrowthError::Build(error) => refuse(&error),
+    })?;
     let filter = match wanted.window {
-        Some(window) => Filter::build_window(options, window, windows.clock()),
-        None => Filter::build(options, growth()?),
+        Some(window) => Filter::build_window(options, growth, window, windows.clock()),
+        None => Filter::build(options, growth),
     };
     let filter = filter.map_err(|error| refuse(&error))?;
     match filter.memory_usage() {

@@ -13,8 +13,8 @@ pub(crate) fn write(section: &Section) {
     section.number(c"filters_bytes", totals.bytes);
     // The thread that crashed may hold the lock of the windows.
     if !section.is_crash_report() {
-        let dumps = offload::dumps_under_way();
-        section.number(c"dumps_under_way", dumps.count as u64);
+        let dumps = offload::dumps_in_progress();
+        section.number(c"dumps_in_progress", dumps.count as u64);
         section.number(c"dumps_bytes_on_disk", dumps.bytes);
     }
     section.number(c"refused_on_replica", commands::refused_on_replica());

@@ -13,7 +13,7 @@ use crate::{
 };
 use guira_commands::{
     Access, Answer, Args, Command, Cost, Filter, MakeError, Reply, Store, Wanted, commands,
-    dump::{DumpError, Dumps, UnderWay},
+    dump::{DumpError, Dumps, InProgress},
 };
 use std::{
     path::PathBuf,
@@ -181,8 +181,8 @@ pub(crate) fn go_on_dump(key: &[u8], position: u64) -> Answer {
 }
 
 /// The dumps that clients are reading.
-pub(crate) fn dumps_under_way() -> UnderWay {
-    DUMPS.under_way()
+pub(crate) fn dumps_in_progress() -> InProgress {
+    DUMPS.in_progress()
 }
 
 fn refusal(error: &DumpError) -> Reply {

@@ -1,7 +1,7 @@
 //! The key of a command: a key of the engine, or a stand-in for tests.
 
 use crate::{
-    engine::{Found, Key, Memory, NotWritable},
+    engine::{Flags, Found, Key, Memory, NotWritable},
     entry::{Entry, TYPE},
 };
 
@@ -13,6 +13,8 @@ pub(crate) trait Slot {
     fn delete(&mut self) -> Result<(), NotWritable>;
     /// The engine's memory use and limit.
     fn memory(&self) -> Option<Memory>;
+    /// The flags of the call. The engine computes them each time, which takes a tenth of a microsecond.
+    fn flags(&self) -> Flags;
 }
 
 impl Slot for Key<'_> {
@@ -41,6 +43,10 @@ impl Slot for Key<'_> {
     fn memory(&self) -> Option<Memory> {
         Key::memory(self)
     }
+
+    fn flags(&self) -> Flags {
+        Key::flags(self)
+    }
 }
 
 /// A key for tests without an engine.
@@ -50,6 +56,7 @@ pub(crate) struct FakeKey {
     pub(crate) entry: Option<Entry>,
     pub(crate) is_of_other_type: bool,
     pub(crate) memory: Option<Memory>,
+    pub(crate) flags: Flags,
     /// The windows that an engine would have.
     pub(crate) windows: std::rc::Rc<crate::windows::Windows>,
 }
@@ -83,5 +90,9 @@ impl Slot for FakeKey {
 
     fn memory(&self) -> Option<Memory> {
         self.memory
+    }
+
+    fn flags(&self) -> Flags {
+        self.flags
     }
 }

@@ -149,7 +149,7 @@ fn half_a_value_is_never_saved() {
         let error = answer.expect_err("half a value is no answer");
         assert!(error.is_io_error(), "{words}: {error}");
         until("the engine ends", || !engine.is_alive());
-        assert!(engine.log().contains("a filter was written in part only"));
+        assert!(engine.log().contains("a filter was only partly written"));
         // The previous save still exists.
         let engine = Engine::start_in(engine.copy_of_file(), &[]);
         assert_eq!(digest(&mut engine.client()), before, "{words}");

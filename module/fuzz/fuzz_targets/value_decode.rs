@@ -1,5 +1,5 @@
-//! What the engine reads for the module gives a typed error or a value that works: the law is shared
-//! with a unit test in `module/src/fuzzing.rs`.
+//! The bytes that the engine passes to the module give a typed error or a value that works. The
+//! check is shared with a unit test in `module/src/fuzzing.rs`.
 //!
 //! ```text
 //! RUSTC_BOOTSTRAP=1 cargo fuzz run value_decode -- -max_total_time=600

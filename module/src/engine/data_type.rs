@@ -141,7 +141,9 @@ unsafe extern "C" fn rdb_load<V: Value>(io: *mut api::Io, version: c_int) -> *mu
 /// A file with that value replaces the previous file, and no engine can load it. A `DUMP` would return
 /// that value without an error. A forked child ends alone, and the engine reports a failed save.
 fn abandon() {
-    warn("a filter was written in part only: the process ends, so that nothing takes it for whole");
+    warn(
+        "a filter was only partly written: the process ends, so that nothing mistakes it for a complete one",
+    );
     process::abort();
 }
 

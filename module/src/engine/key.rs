@@ -3,7 +3,7 @@
 use super::{
     api::{self, OK, api},
     data_type::{DataType, Value},
-    status::{self, Memory},
+    status::{self, Flags, Memory},
 };
 use std::{ffi::c_int, fmt, marker::PhantomData};
 
@@ -34,6 +34,7 @@ pub(crate) struct NotWritable;
 pub(crate) struct Key<'a> {
     /// Null if the key does not exist and was opened for reading.
     raw: *mut api::Key,
+    context: *mut api::Ctx,
     call: PhantomData<&'a mut ()>,
 }
 
@@ -53,6 +54,7 @@ impl<'a> Key<'a> {
         Self {
             // SAFETY: as the caller promises.
             raw: unsafe { (api().OpenKey)(context, name, mode) },
+            context,
             call: PhantomData,
         }
     }
@@ -82,11 +84,13 @@ impl<'a> Key<'a> {
     fn find<V: Value>(&self, kind: &DataType<V>) -> Found<*mut V> {
         // SAFETY: the key is open, or null for one that does not exist.
         unsafe {
-            if self.raw.is_null() || (api().KeyType)(self.raw) == EMPTY {
+            if self.raw.is_null() {
                 Found::Nothing
             } else if (api().ModuleTypeGetType)(self.raw) == kind.raw() {
                 // `DataType` ensures that values of this type are `V`s.
                 Found::Value((api().ModuleTypeGetValue)(self.raw).cast())
+            } else if (api().KeyType)(self.raw) == EMPTY {
+                Found::Nothing
             } else {
                 Found::OtherType
             }
@@ -120,6 +124,12 @@ impl<'a> Key<'a> {
         // SAFETY: the key is open, and its value is not borrowed.
         let done = !self.raw.is_null() && unsafe { (api().DeleteKey)(self.raw) } == OK;
         if done { Ok(()) } else { Err(NotWritable) }
+    }
+
+    /// The flags of the call.
+    pub(crate) fn flags(&self) -> Flags {
+        // SAFETY: the context is valid while the key is open.
+        Flags(unsafe { (api().GetContextFlags)(self.context) })
     }
 
     /// The memory of the engine. (An open key implies that this is the main thread.)

@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Facts about a call and the engine: `RedisModule_GetContextFlags`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flags(pub(super) c_int);
 
 impl Flags {

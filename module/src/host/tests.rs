@@ -28,7 +28,8 @@ struct Done {
 fn run(key: &mut FakeKey, flags: Flags, words: &[&[u8]]) -> Done {
     let effects = RefCell::new(Effects::default());
     let windows = key.windows.clone();
-    let host = Host::new(words, std::mem::take(key), &effects, flags, &windows);
+    key.flags = flags;
+    let host = Host::new(words, std::mem::take(key), &effects, &windows);
     let name = str::from_utf8(words[0]).unwrap();
     let (shape, answer) = match name {
         "CF.MAKE" => (Shape::of_replication(Effect::Make), host.make_as_told()),
@@ -51,7 +52,7 @@ fn run(key: &mut FakeKey, flags: Flags, words: &[&[u8]]) -> Done {
     for told in told.iter().filter(|told| told.is_verbatim) {
         assert_eq!(told.command.to_bytes(), words[0]);
         assert!(
-            told.arguments
+            told.arguments()
                 .iter()
                 .map(word)
                 .eq(words[1..].iter().map(|word| word.to_vec()))
@@ -60,7 +61,7 @@ fn run(key: &mut FakeKey, flags: Flags, words: &[&[u8]]) -> Done {
     let words_of = |told: &crate::effects::Told<'_>| {
         let name = told.command.to_bytes().to_vec();
         std::iter::once(name)
-            .chain(told.arguments.iter().map(word))
+            .chain(told.arguments().iter().map(word))
             .collect()
     };
     Done {

@@ -153,7 +153,7 @@ fn dumps_are_of_one_moment_while_others_write() {
         assert!(copies > 0);
     });
     until("no dump is left", || {
-        info(&mut client, "guira_dumps_under_way") == 0
+        info(&mut client, "guira_dumps_in_progress") == 0
     });
     is_sound(&mut client);
 }

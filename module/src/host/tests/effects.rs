@@ -133,7 +133,7 @@ fn all_items_of_a_command_are_replicated() {
         };
         let all = told.iter().map(|told| {
             let name = std::iter::once(told.command.to_bytes().to_vec());
-            name.chain(told.arguments.iter().map(word)).collect()
+            name.chain(told.arguments().iter().map(word)).collect()
         });
         all.collect()
     };

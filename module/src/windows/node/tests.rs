@@ -1,5 +1,5 @@
 use super::*;
-use guira_commands::{Options, Window};
+use guira_commands::{Growth, Options, Window};
 
 const START: i64 = 1_000_000;
 
@@ -9,7 +9,12 @@ fn filter(windows: &Windows, length: u64) -> Arc<Filter> {
         length: Duration::from_millis(length),
         epochs: Some(4),
     };
-    let filter = Filter::build_window(Options::default(), window, windows.clock()).unwrap();
+    let options = Options {
+        expansion: 0,
+        ..Options::default()
+    };
+    let growth = Growth::furthest(&options, usize::MAX).unwrap();
+    let filter = Filter::build_window(options, growth, window, windows.clock()).unwrap();
     let filter = Arc::new(filter);
     windows.add(&filter);
     filter
