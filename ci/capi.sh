@@ -70,7 +70,8 @@ fi
 
 objects=$(nm -D --defined-only "$installed/lib/libguira.so" | awk '$3 !~ /^guira_/')
 [ -z "$objects" ] || fail "the library exports more than guira_*: $objects"
-readelf -d "$installed/lib/libguira.so" | grep -q 'SONAME.*libguira\.so\.' || fail "the library has no soname"
+soname=$(readelf -d "$installed/lib/libguira.so" | sed -n 's/.*SONAME.*\[\(libguira\.so\.[0-9.]*\)\]/\1/p')
+[ -n "$soname" ] || fail "the library has no soname"
 grep -q fault_panic capi/include/guira.h && fail "the header has a fault"
 
 say "the units, the header, and whether programs of earlier headers can run"
@@ -81,7 +82,7 @@ cargo rustc --quiet --package guira-capi --lib --features faults --crate-type st
 cp --remove-destination "$target/debug/libguira_capi.a" "$work/libguira-faults.a"
 
 warnings=(-pedantic -Wall -Wextra -Werror -g -O1)
-cc=(gcc -std=c11 -D_POSIX_C_SOURCE=200809L "${warnings[@]}")
+cc=(gcc -std=c11 -D_DEFAULT_SOURCE "${warnings[@]}")
 cxx=(g++ -std=c++17 "${warnings[@]}")
 read -ra cflags <<<"$(pkg-config --cflags guira)"
 read -ra shared <<<"$(pkg-config --libs guira) -Wl,-rpath,$installed/lib -lpthread"
@@ -106,7 +107,17 @@ run() {
     case $name in filter*) "$@" "$work/$name" tests/tests/data/hashes.txt ;; *) "$@" "$work/$name" ;; esac
 }
 
-tests=(c/filter.c c/expiring.c c/arguments.c c/union.c c/memory.c cpp/classes.cpp)
+# commit_of_header FILE: the last commit whose header this is.
+commit_of_header() {
+    local commit header
+    header=$(git hash-object "$1")
+    for commit in $(git log --format=%H -- capi/include/guira.h); do
+        [ "$(git rev-parse "$commit:capi/include/guira.h")" != "$header" ] || { echo "$commit" && return; }
+    done
+    fail "no commit has the header $1: if the clone is shallow, run git fetch --unshallow"
+}
+
+tests=(c/filter.c c/expiring.c c/arguments.c c/union.c c/memory.c c/shared.c cpp/classes.cpp)
 for source in "${tests[@]}"; do
     name=$(basename "${source%.*}")
     say "$source: shared, static"
@@ -116,23 +127,35 @@ for source in "${tests[@]}"; do
     run "$name-static"
 done
 
-say "a program of the oldest header that is supported"
-old=$work/oldest
-mkdir -p "$old"
-cp capi/tests/abi/guira.h "$old/"
-headers=("-I$old" -Icapi/tests/c)
-for name in filter expiring arguments; do
-    built "$name-oldest" "capi/tests/c/$name.c" "${shared[@]}"
-    run "$name-oldest"
+say "programs of the oldest header that is supported, with the library of that time and with this one"
+# The history has both: they are of the last commit that had this header.
+oldest=$work/oldest
+rm -rf "$oldest"
+mkdir -p "$oldest"
+commit=$(commit_of_header capi/tests/abi/guira.h)
+git archive "$commit" | tar x -C "$oldest"
+(
+    cd "$oldest"
+    cargo rustc --quiet --locked --package guira-capi --lib --crate-type cdylib --target-dir "$target" \
+        -- -C link-arg=-Wl,-soname,"$soname"
+    cp --remove-destination "$target/debug/libguira_capi.so" "$soname"
+    ln -sf "$soname" libguira.so
+)
+headers=("-I$oldest/capi/include")
+for source in c/filter.c c/expiring.c c/arguments.c c/memory.c cpp/classes.cpp; do
+    name=$(basename "${source%.*}")-oldest
+    built "$name" "$oldest/capi/tests/$source" "-L$oldest" -lguira -lpthread
+    for directory in "$oldest" "$installed/lib"; do LD_LIBRARY_PATH=$directory run "$name"; done
 done
 headers=("${cflags[@]}")
 
 say "valgrind"
-grind=(valgrind --quiet --leak-check=full --errors-for-leak-kinds=definite,indirect --error-exitcode=99)
-for name in filter expiring arguments union classes; do run "$name" "${grind[@]}"; done
+leaks=definite,indirect
+grind=(valgrind --quiet --leak-check=full "--show-leak-kinds=$leaks" "--errors-for-leak-kinds=$leaks" --error-exitcode=99)
+for name in filter expiring arguments union shared classes; do run "$name" "${grind[@]}"; done
 
 say "the address sanitizer, and that of undefined behaviour"
-for source in c/filter.c c/expiring.c c/arguments.c c/union.c cpp/classes.cpp; do
+for source in c/filter.c c/expiring.c c/arguments.c c/union.c c/shared.c cpp/classes.cpp; do
     name=$(basename "${source%.*}")
     built "$name-sanitized" "capi/tests/$source" -fsanitize=address,undefined -fno-sanitize-recover=all "${static[@]}"
     run "$name-sanitized"
@@ -142,10 +165,15 @@ say "calls that panic"
 built panics capi/tests/c/panics.c "$work/libguira-faults.a" "${needs[@]}"
 run panics
 
-say "the examples, and the program of the manual"
-sed -n '/^```c$/,/^```$/p' capi/README.md | sed '/^```/d' >"$work/manual.c"
-built manual "$work/manual.c" "${shared[@]}"
-[ "$(run manual)" = $'new\npresent' ] || fail "the program of the manual fails"
+say "the examples, and the programs of the manual"
+awk -v to="$work/manual" '/^```c$/ { n++; on = 1; next } /^```$/ { on = 0 } on { print > (to n ".c") }' capi/README.md
+for number in 1 2; do built "manual$number" "$work/manual$number.c" "${shared[@]}"; done
+[ "$(run manual1)" = $'new\npresent' ] || fail "the first program of the manual fails"
+list=$(mktemp -u /dev/shm/guira-capi-XXXXXX)
+for line in "this process is the first" "another was first"; do
+    [ "$("$work/manual2" "$list")" = "$line" ] || fail "the second program of the manual does not say: $line"
+done
+rm "$list"
 built dedup capi/examples/dedup.c "${shared[@]}"
 cat Cargo.lock Cargo.lock | "$work/dedup" 3 | LC_ALL=C sort >"$work/lines"
 LC_ALL=C sort -u Cargo.lock | cmp - "$work/lines" || fail "dedup has lost or repeated a line"
@@ -162,5 +190,13 @@ say "Go"
     go test ./...
     GODEBUG=cgocheck=2 go test ./...
     go test -race ./...
+    # The program of the manual, in a module of its own.
+    mkdir -p "$work/go-manual"
+    sed -n '/^```go$/,/^```$/p' README.md | sed '/^```/d' >"$work/go-manual/main.go"
+    module=$(sed -n 's/^module //p' go.mod)
+    printf 'module manual\n\ngo 1.19\n\nrequire %s v0.0.0\n\nreplace %s => %s\n' \
+        "$module" "$module" "$PWD" >"$work/go-manual/go.mod"
+    cd "$work/go-manual"
+    [ "$(GOFLAGS= go run .)" = "[true true false]" ] || fail "the program of Go's manual fails"
 )
 say "the C interface passed"

@@ -44,6 +44,74 @@ fn in_c(filter: &CuckooFilter) -> *mut Filter {
     made
 }
 
+/// The same in a filter that processes share.
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+fn shared(items: &[[u8; 8]]) -> [(&'static str, [f64; 2]); 2] {
+    use guira_shm::SharedFilter;
+    use std::ffi::CString;
+
+    let path = std::env::temp_dir().join(format!("guira-cost-{}", std::process::id()));
+    let builder = CuckooFilter::builder().capacity(2 * ITEMS).seed(7);
+    // SAFETY: nothing else uses the file.
+    let filter = unsafe { SharedFilter::create(&path, builder) }.expect("a filter");
+    filter.insert_batch(items).expect("room");
+    let name = CString::new(path.as_os_str().as_encoded_bytes()).expect("no zero");
+    let mut c = ptr::null_mut();
+    // SAFETY: the name lives.
+    let status = unsafe { guira_filter_open_shared(name.as_ptr(), &mut c) };
+    assert_eq!(status, Status::Ok);
+    let contains = black_box(guira_filter_contains as Contains);
+    let contains_many = black_box(guira_filter_contains_many as ContainsMany);
+    let mut found = [false; BATCH];
+    let mut found_in_c = [false; BATCH];
+    let count = |found: &[bool]| found.iter().filter(|&&found| found).count();
+    // SAFETY, for both calls: the filter and the items live, and have the sizes that the calls say.
+    let one = best(
+        || {
+            let all = items.iter();
+            all.filter(|item| black_box(&filter).contains(*item))
+                .count()
+        },
+        || {
+            let all = items.iter();
+            all.filter(|item| unsafe { contains(c, item.as_ptr().cast(), 8) })
+                .count()
+        },
+    );
+    let many = best(
+        || {
+            let batches = items.chunks(BATCH).map(|part| {
+                filter.contains_batch(part, &mut found);
+                count(&found)
+            });
+            batches.sum()
+        },
+        || {
+            let batches = items.chunks(BATCH).map(|part| {
+                let items = Items {
+                    kind: ITEMS_ROWS,
+                    reserved: 0,
+                    count: BATCH,
+                    data: part.as_ptr().cast(),
+                    size: 8,
+                    offsets: ptr::null(),
+                };
+                let status = unsafe { contains_many(c, &items, found_in_c.as_mut_ptr()) };
+                assert_eq!(status, Status::Ok);
+                count(&found_in_c)
+            });
+            batches.sum()
+        },
+    );
+    // SAFETY: no call uses the filter any more.
+    unsafe { guira_filter_free(c) };
+    std::fs::remove_file(path).expect("the file is removed");
+    [
+        ("contains, 8 bytes, shared", one),
+        ("contains_many, 1024 rows of 8 bytes, shared", many),
+    ]
+}
+
 fn main() {
     let filter = CuckooFilter::builder().capacity(2 * ITEMS).seed(7).build();
     let filter = filter.expect("a filter");
@@ -167,9 +235,14 @@ fn main() {
         ),
     ];
     println!("| ns per item | Rust | C | C / Rust |\n|---|---|---|---|");
-    for (name, [rust, c]) in rows {
-        println!("| {name} | {rust:.1} | {c:.1} | {:.2} |", c / rust);
-    }
+    let print = |rows: &[(&str, [f64; 2])]| {
+        for (name, [rust, c]) in rows {
+            println!("| {name} | {rust:.1} | {c:.1} | {:.2} |", c / rust);
+        }
+    };
+    print(&rows);
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    print(&shared(&items));
     // SAFETY: no call uses the filter any more.
     unsafe { guira_filter_free(c) };
 }

@@ -36,6 +36,8 @@ type ExpiringOptions struct {
 	TTL time.Duration
 	// Distinct items of a TTL: 1024 by default.
 	Capacity uint64
+	// Distinct items of a TTL after growth; by default the filter does not grow.
+	MaxCapacity uint64
 	// The share of absent items that seem present: 0.001 by default.
 	FalsePositiveRate float64
 	// The epochs of a TTL: an item lives at most one epoch too long.
@@ -56,6 +58,7 @@ func NewExpiring(options ExpiringOptions) (*Expiring, error) {
 	c := C.guira_expiring_options{
 		ttl_ns:              nanoseconds(options.TTL),
 		capacity:            C.uint64_t(options.Capacity),
+		max_capacity:        C.uint64_t(options.MaxCapacity),
 		false_positive_rate: C.double(options.FalsePositiveRate),
 		epochs:              C.uint32_t(options.Epochs),
 	}

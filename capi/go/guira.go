@@ -56,6 +56,16 @@ var (
 	ErrSnapshot = errors.New("guira: not a snapshot")
 	// ErrInternal: a bug of the library.
 	ErrInternal = errors.New("guira: internal error")
+	// ErrUnsupported: this kind of filter, file system or platform cannot do it.
+	ErrUnsupported = errors.New("guira: unsupported")
+	// ErrFile: the system does not let the process create, open or lock the file.
+	ErrFile = errors.New("guira: the file cannot be used")
+	// ErrExists: there is a file of this name already.
+	ErrExists = errors.New("guira: the file exists")
+	// ErrMissing: there is no file of this name, or no longer the one that was opened.
+	ErrMissing = errors.New("guira: no such file")
+	// ErrOccupied: other processes have all places, or the filter that a call needs for itself.
+	ErrOccupied = errors.New("guira: occupied by other processes")
 )
 
 // explained is an error with the message of the library.
@@ -87,6 +97,16 @@ func status(call func() C.guira_status) error {
 		kind = ErrMemory
 	case C.GUIRA_STATUS_SNAPSHOT:
 		kind = ErrSnapshot
+	case C.GUIRA_STATUS_UNSUPPORTED:
+		kind = ErrUnsupported
+	case C.GUIRA_STATUS_FILE:
+		kind = ErrFile
+	case C.GUIRA_STATUS_EXISTS:
+		kind = ErrExists
+	case C.GUIRA_STATUS_MISSING:
+		kind = ErrMissing
+	case C.GUIRA_STATUS_OCCUPIED:
+		kind = ErrOccupied
 	}
 	return &explained{kind, C.GoString(C.guira_last_message())}
 }
@@ -140,8 +160,8 @@ func newFilter(handle *C.guira_filter) *Filter {
 	return filter
 }
 
-// New makes a filter.
-func New(options Options) (*Filter, error) {
+// c are the options as C has them.
+func (options Options) c() C.guira_options {
 	c := C.guira_options{
 		capacity:            C.uint64_t(options.Capacity),
 		max_capacity:        C.uint64_t(options.MaxCapacity),
@@ -154,6 +174,12 @@ func New(options Options) (*Filter, error) {
 	if options.PreferSpace {
 		c.prefer = C.GUIRA_PREFER_SPACE
 	}
+	return c
+}
+
+// New makes a filter.
+func New(options Options) (*Filter, error) {
+	c := options.c()
 	var handle *C.guira_filter
 	if err := status(func() C.guira_status { return C.guira_filter_new(&c, &handle) }); err != nil {
 		return nil, err
@@ -199,6 +225,12 @@ func (f *Filter) fast(s C.guira_status) error {
 		return ErrMemory
 	case C.GUIRA_STATUS_INVALID:
 		return ErrInvalid
+	case C.GUIRA_STATUS_OCCUPIED:
+		return ErrOccupied
+	case C.GUIRA_STATUS_FILE:
+		return ErrFile
+	case C.GUIRA_STATUS_MISSING:
+		return ErrMissing
 	}
 	return ErrInternal
 }

@@ -2,13 +2,17 @@
 //
 // For C and C++ programmers; capi/README.md is the manual. Generated from capi/src: do not edit.
 //
-// Pointers. A filter comes from `new`, `read`, `from_bytes` or `copy`, and ends with `free`. A length
+// Pointers. A filter comes from `new`, `read`, `from_bytes`, `copy`, `create_shared`, `open_shared` or
+// `open_or_create_shared`, and ends with `free`. A length
 // of 0 allows a null pointer. Memory passed to a call must not be written to during the call. Results
 // must not overlap each other, or what the call reads. Null where a value is needed, misaligned
 // pointers and impossible lengths are GUIRA_STATUS_INVALID; calls that return a plain value return
 // false or 0 for them.
 //
-// Threads. Any number of threads may use one filter at once, for every call except `free`.
+// Threads. Any number of threads may use one filter at once, for every call except `free` and `recount`.
+//
+// Processes. Each process has its own handle of a shared filter, and a child may use that of its
+// parent. All calls for plain filters take this handle, except that nothing can be merged into it.
 //
 // Errors. After a status other than OK, FULL and BUSY, `guira_last_message` on the same thread
 // explains it. No call throws or aborts because of its arguments. Callbacks must return: neither an
@@ -55,12 +59,23 @@ typedef enum {
   // Other threads use what the call needs, for a short time. Call again. In a `guira_write`
   // callback, return first: the snapshot that it takes may itself be in the way.
   GUIRA_STATUS_BUSY = 4,
-  // The bytes are not a snapshot that can be read, or its filter exceeds the limit of memory.
+  // The bytes are not a snapshot that can be read, or its filter exceeds the limit of memory. Or the
+  // file is not a shared filter that can be used.
   GUIRA_STATUS_SNAPSHOT = 5,
   // The caller's callback ended the call.
   GUIRA_STATUS_STOPPED = 6,
   // A bug of guira. The filter may have lost part of the effect of this call. Report it.
   GUIRA_STATUS_INTERNAL = 7,
+  // This kind of filter, file system or platform cannot do it. Nothing was changed.
+  GUIRA_STATUS_UNSUPPORTED = 8,
+  // The operating system refuses to create, open or lock the file: the message says why.
+  GUIRA_STATUS_FILE = 9,
+  // There is a file of this name already.
+  GUIRA_STATUS_EXISTS = 10,
+  // There is no file of this name, or no longer the one that was opened.
+  GUIRA_STATUS_MISSING = 11,
+  // Other processes occupy all places in the filter, or the filter that this call needs for itself.
+  GUIRA_STATUS_OCCUPIED = 12,
 } guira_status;
 
 // A concurrent set of items that are forgotten some time after they were last seen.
@@ -99,6 +114,8 @@ typedef struct {
   uint32_t epochs;
   // 0.
   uint32_t reserved;
+  // Distinct items of a TTL after growth. 0 means that the filter does not grow.
+  uint64_t max_capacity;
 } guira_expiring_options;
 
 // The items of a batch. `guira_hashes`, `guira_rows` and `guira_packed` make it.
@@ -192,6 +209,9 @@ size_t guira_expiring_len(const guira_expiring *filter);
 // The distinct items for which the filter has room at its present size.
 size_t guira_expiring_capacity(const guira_expiring *filter);
 
+// The distinct items for which the filter has room after its last doubling.
+size_t guira_expiring_max_capacity(const guira_expiring *filter);
+
 // The bytes of memory that the filter occupies.
 size_t guira_expiring_memory_usage(const guira_expiring *filter);
 
@@ -207,6 +227,9 @@ uint64_t guira_expiring_seed(const guira_expiring *filter);
 // A digest of the contents, in two numbers, the lower one first: equal for filters with equal
 // options, seeds and items.
 guira_status guira_expiring_digest(const guira_expiring *filter, uint64_t *digest);
+
+// Completes the doubling that is in progress, for a filter that becomes idle.
+guira_status guira_expiring_finish_growth(guira_expiring *filter);
 
 // Adds a copy of each item, in order.
 //
@@ -415,26 +438,31 @@ uint64_t guira_expiring_epoch_length_ns(const guira_expiring *filter);
 // Makes a filter, and sets `*filter` to it, or to null on failure. `guira_filter_free` frees it.
 guira_status guira_filter_new(const guira_options *options, guira_filter **filter);
 
-// Frees a filter. No other call may use it at the same time or later. Null is nothing.
+// Frees a filter. No other call may use it at the same time or later. Null is nothing. The file of a
+// shared filter stays.
 void guira_filter_free(guira_filter *filter);
 
-// Copies the filter, while threads use it, and sets `*copy` to the copy, or to null on failure.
+// Copies the filter, while threads use it, and sets `*copy` to the copy, or to null on failure. The
+// copy of a shared filter is not shared.
 guira_status guira_filter_copy(const guira_filter *filter, guira_filter **copy);
 
 // Adds all items of `other`, while threads use both. They must have equal options and seeds. A
-// snapshot of either may be taken at the same time.
-guira_status guira_filter_merge(guira_filter *filter, const guira_filter *other);
+// snapshot of either may be taken at the same time. `filter` must not be shared; of a shared `other`
+// the call makes a copy.
+guira_status guira_filter_merge(guira_filter *filter,
+                                const guira_filter *other);
 
 // Adds what `other` has and `filter` lacks, while threads use both. Each item is then in as often as
 // in the filter that had it most often. They must have equal options and seeds. After a failure, a
-// further call adds the rest.
+// further call adds the rest. `filter` must not be shared, as for `guira_filter_merge`.
 guira_status guira_filter_union_with(guira_filter *filter,
                                      const guira_filter *other);
 
 // Removes all items that were present when the call began.
 guira_status guira_filter_clear(guira_filter *filter);
 
-// The copies in the filter. Exact while no thread writes.
+// The copies in the filter. Exact while no thread writes. `guira_filter_recount` makes that of a shared
+// filter exact after processes were killed.
 size_t guira_filter_len(const guira_filter *filter);
 
 // The distinct items for which the filter has room at its present size.
@@ -443,20 +471,21 @@ size_t guira_filter_capacity(const guira_filter *filter);
 // The distinct items for which the filter has room after its last doubling.
 size_t guira_filter_max_capacity(const guira_filter *filter);
 
-// The bytes of memory that the filter occupies.
+// The bytes of memory that the filter occupies, including the file of a shared filter.
 size_t guira_filter_memory_usage(const guira_filter *filter);
 
 // The share of slots in use, from 0 to 1.
 double guira_filter_load_factor(const guira_filter *filter);
 
-// The expected share of absent items that seem present when the filter is full.
+// The expected share of absent items that seem present when the filter is full. 0 for a shared filter,
+// which does not know it.
 double guira_filter_false_positive_rate(const guira_filter *filter);
 
 // The seed of the hash. Keep it secret if clients choose the items.
 uint64_t guira_filter_seed(const guira_filter *filter);
 
 // A digest of the contents, in two numbers, the lower one first: equal for filters with equal
-// options, seeds and items.
+// options, seeds and items. It copies a shared filter.
 guira_status guira_filter_digest(const guira_filter *filter, uint64_t *digest);
 
 // Completes the doubling that is in progress, for a filter that becomes idle.
@@ -507,6 +536,67 @@ uint64_t guira_filter_hash_u64(const guira_filter *filter, uint64_t item);
 // The hash of a signed integer of 64 bits.
 uint64_t guira_filter_hash_i64(const guira_filter *filter, int64_t item);
 
+// Creates the file `path` with an empty filter that processes share, and sets `*filter` to a handle, or
+// to null on failure. `EXISTS` if there is a file of this name.
+//
+// The filter cannot grow. At most `max_processes` processes can share it, from 1 to 255; 0 means 63.
+// Only the owner can read and write the file. All of its memory is allocated at once. Prefer a path in
+// /dev/shm. On other systems than 64-bit Linux the status is UNSUPPORTED.
+//
+// While a process uses the file, nothing else may write to it or truncate it: after a truncation, the
+// next access ends the process with SIGBUS.
+guira_status guira_filter_create_shared(const char *path,
+                                        const guira_options *options,
+                                        uint32_t max_processes,
+                                        guira_filter **filter);
+
+// Opens the filter in the file `path`, and sets `*filter` to a handle, or to null on failure. `MISSING`
+// if there is no file, and `OCCUPIED` if all places are taken. The file determines the options and the
+// seed. Takes microseconds.
+guira_status guira_filter_open_shared(const char *path,
+                                      guira_filter **filter);
+
+// Opens the file `path`, or creates it as `guira_filter_create_shared` does. `created`, if not null, is
+// whether this call created it. Of processes that race, one creates it. A filter that exists keeps its
+// own options.
+guira_status guira_filter_open_or_create_shared(const char *path,
+                                                const guira_options *options,
+                                                uint32_t max_processes,
+                                                guira_filter **filter,
+                                                bool *created);
+
+// Whether processes share the filter.
+bool guira_filter_is_shared(const guira_filter *filter);
+
+// Takes a place in a shared filter for this process, unless it has one. `OCCUPIED` if all places are
+// taken.
+//
+// Opening a file takes a place. A child process that uses its parent's handle takes its own by this
+// call, or in its first call that needs one. Without a place a process can look up, remove, and add to
+// buckets that have room.
+guira_status guira_filter_attach(guira_filter *filter);
+
+// Completes or undoes what killed processes have begun in a shared filter. `processes`, if not null, is
+// how many there were.
+//
+// Adds do this when they find no room. Call it when a process has died, as its parent knows.
+guira_status guira_filter_repair(guira_filter *filter,
+                                 size_t *processes);
+
+// Makes `guira_filter_len` of a shared filter exact again after processes were killed. `len`, if not
+// null, is the number of copies. `OCCUPIED` if another process has a place in the filter.
+//
+// No other call may use this handle at the same time, as for `guira_filter_free`.
+guira_status guira_filter_recount(guira_filter *filter,
+                                  size_t *len);
+
+// How many processes have a place in a shared filter, how many can have one, and how many have died
+// with one and were repaired. Each result may be null.
+guira_status guira_filter_participants(const guira_filter *filter,
+                                       size_t *in_use,
+                                       size_t *max,
+                                       uint64_t *deaths);
+
 // Adds a copy of an item of `len` bytes. 4 to 14 copies of one item fit, by the options.
 guira_status guira_filter_add(guira_filter *filter, const void *item, size_t len);
 
@@ -549,7 +639,8 @@ bool guira_filter_remove_hash(guira_filter *filter, uint64_t hash);
 // The copies of the item with this hash, and of items that look alike.
 size_t guira_filter_count_hash(const guira_filter *filter, uint64_t hash);
 
-// The bytes of a snapshot that begins now. It is longer only if the filter doubles during it.
+// The bytes of a snapshot that begins now. It is longer only if the filter doubles during it. 0 for a
+// shared filter, which does not know it.
 size_t guira_filter_snapshot_len(const guira_filter *filter);
 
 // Writes a snapshot to a callback, while threads use the filter. Items that are present during

@@ -1,6 +1,6 @@
 // guira for C++17: owning classes, std::string_view and exceptions over guira.h.
 //
-// Any number of threads may share an object; only its destruction and moves exclude all else.
+// Any number of threads may share an object; only its destruction, moves and `recount` exclude all else.
 #ifndef GUIRA_HPP
 #define GUIRA_HPP
 
@@ -102,6 +102,38 @@ public:
         check(guira_filter_from_bytes(bytes.data(), bytes.size(), max_bytes, &made));
         return filter(made);
     }
+    // A filter in a file that processes share, on 64-bit Linux: created, opened, or either.
+    static filter create_shared(const std::string &path, const guira_options &options,
+                                std::uint32_t max_processes = 0) {
+        guira_filter *made = nullptr;
+        check(guira_filter_create_shared(path.c_str(), &options, max_processes, &made));
+        return filter(made);
+    }
+    static filter open_shared(const std::string &path) {
+        guira_filter *made = nullptr;
+        check(guira_filter_open_shared(path.c_str(), &made));
+        return filter(made);
+    }
+    static filter open_or_create_shared(const std::string &path, const guira_options &options,
+                                        std::uint32_t max_processes = 0) {
+        guira_filter *made = nullptr;
+        check(guira_filter_open_or_create_shared(path.c_str(), &options, max_processes, &made, nullptr));
+        return filter(made);
+    }
+    bool is_shared() const noexcept { return guira_filter_is_shared(get()); }
+    void attach() { check(guira_filter_attach(get())); }
+    // The number of killed processes after which it cleaned up.
+    std::size_t repair() {
+        std::size_t processes = 0;
+        check(guira_filter_repair(get(), &processes));
+        return processes;
+    }
+    // No other thread may use the object at the same time.
+    std::size_t recount() {
+        std::size_t len = 0;
+        check(guira_filter_recount(get(), &len));
+        return len;
+    }
     GUIRA_CLASS(filter)
 
     static guira_options options(std::uint64_t capacity, double rate, std::uint64_t max_capacity) {
@@ -122,8 +154,9 @@ public:
 
 class expiring {
 public:
-    explicit expiring(std::chrono::nanoseconds ttl, std::uint64_t capacity, double false_positive_rate = 0.001)
-        : expiring(options(ttl, capacity, false_positive_rate)) {}
+    explicit expiring(std::chrono::nanoseconds ttl, std::uint64_t capacity, double false_positive_rate = 0.001,
+                      std::uint64_t max_capacity = 0)
+        : expiring(options(ttl, capacity, false_positive_rate, max_capacity)) {}
     explicit expiring(const guira_expiring_options &options) : expiring(made(options)) {}
     static expiring from_bytes(std::string_view bytes, std::chrono::nanoseconds age = {},
                                std::size_t max_bytes = std::numeric_limits<std::size_t>::max()) {
@@ -150,13 +183,15 @@ public:
     }
     GUIRA_CLASS(expiring)
 
-    static guira_expiring_options options(std::chrono::nanoseconds ttl, std::uint64_t capacity, double rate) {
+    static guira_expiring_options options(std::chrono::nanoseconds ttl, std::uint64_t capacity, double rate,
+                                          std::uint64_t max_capacity) {
         guira_expiring_options options;
         std::memset(&options, 0, sizeof options);
         options.size = sizeof options;
         options.ttl_ns = nanoseconds(ttl);
         options.capacity = capacity;
         options.false_positive_rate = rate;
+        options.max_capacity = max_capacity;
         return options;
     }
     static guira_expiring *made(const guira_expiring_options &options) {

@@ -4,7 +4,7 @@ use crate::{
     pointer::{self, Out},
     status::Failure,
 };
-use guira::{BatchError, SeededState};
+use guira::{BatchError, InsertError, SeededState};
 use std::ffi::c_void;
 
 /// For `kind`: the data are hashes of 64 bits.
@@ -45,6 +45,26 @@ pub(crate) enum Batch<'a> {
         data: &'a [u8],
         offsets: &'a [u64],
     },
+}
+
+/// Why a batch ends before its last item: as [`BatchError`], which only the library can make.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Undecided {
+    /// The number of decided items.
+    pub(crate) index: usize,
+    pub(crate) error: InsertError,
+}
+
+impl From<BatchError> for Undecided {
+    fn from(BatchError { index, error, .. }: BatchError) -> Self {
+        Self { index, error }
+    }
+}
+
+impl From<Undecided> for Failure {
+    fn from(error: Undecided) -> Self {
+        error.error.into()
+    }
 }
 
 /// Items that are hashed before the table is looked at. Their hashes, 4 KiB, stay in the first
@@ -125,14 +145,14 @@ impl<'a> Batch<'a> {
     /// Hands the hashes of all items and their results to `of`, in parts. The error of a part ends
     /// it. Its index then counts from the first item.
     #[inline(always)]
-    pub(crate) fn with_results(
+    pub(crate) fn with_results<E: Into<Undecided>>(
         self,
         state: &SeededState,
         results: &mut [bool],
-        mut of: impl FnMut(&[u64], &mut [bool]) -> Result<(), BatchError>,
-    ) -> Result<(), BatchError> {
+        mut of: impl FnMut(&[u64], &mut [bool]) -> Result<(), E>,
+    ) -> Result<(), Undecided> {
         if let Self::Hashes(hashes) = self {
-            return of(hashes, results);
+            return of(hashes, results).map_err(E::into);
         }
         self.in_parts(state, |begin, hashes| {
             of(hashes, &mut results[begin..begin + hashes.len()])
@@ -141,30 +161,33 @@ impl<'a> Batch<'a> {
 
     /// As [`with_results`](Self::with_results), for what has none.
     #[inline(always)]
-    pub(crate) fn without_results(
+    pub(crate) fn without_results<E: Into<Undecided>>(
         self,
         state: &SeededState,
-        mut of: impl FnMut(&[u64]) -> Result<(), BatchError>,
-    ) -> Result<(), BatchError> {
+        mut of: impl FnMut(&[u64]) -> Result<(), E>,
+    ) -> Result<(), Undecided> {
         if let Self::Hashes(hashes) = self {
-            return of(hashes);
+            return of(hashes).map_err(E::into);
         }
         self.in_parts(state, |_, hashes| of(hashes))
     }
 
     #[inline(always)]
-    fn in_parts(
+    fn in_parts<E: Into<Undecided>>(
         self,
         state: &SeededState,
-        mut of: impl FnMut(usize, &[u64]) -> Result<(), BatchError>,
-    ) -> Result<(), BatchError> {
+        mut of: impl FnMut(usize, &[u64]) -> Result<(), E>,
+    ) -> Result<(), Undecided> {
         let mut hashes = [0; AT_ONCE];
         for begin in (0..self.len()).step_by(AT_ONCE) {
             let part = &mut hashes[..AT_ONCE.min(self.len() - begin)];
             self.hash(state, begin, part);
-            of(begin, part).map_err(|mut error| {
-                error.index += begin;
-                error
+            of(begin, part).map_err(|error| {
+                let Undecided { index, error } = error.into();
+                Undecided {
+                    index: begin + index,
+                    error,
+                }
             })?;
         }
         Ok(())
@@ -208,7 +231,7 @@ pub(crate) unsafe fn done_place(done: *mut usize) -> Result<Out<usize>, Failure>
 
 /// The outcome of a batch, with the number of decided items in `done`.
 pub(crate) fn finished(
-    outcome: Result<(), BatchError>,
+    outcome: Result<(), Undecided>,
     count: usize,
     done: &Out<usize>,
 ) -> Result<(), Failure> {
@@ -228,20 +251,33 @@ pub(crate) fn hash_of_text(state: &SeededState, text: &[u8]) -> Result<u64, Fail
 
 /// Offsets do not fall, and end within the data.
 fn check(offsets: &[u64], len: usize) -> Result<(), Failure> {
+    // The highest bit is set in the difference to a larger offset, and in an offset beyond all data.
+    // There is no branch, so the compiler checks several offsets at once.
+    let bits = offsets.windows(2).fold(offsets[0], |bits, ends| {
+        bits | ends[1] | ends[1].wrapping_sub(ends[0])
+    });
+    let rises = bits >> (u64::BITS - 1) == 0;
+    match offsets.last() {
+        Some(&last) if rises && last <= len as u64 => Ok(()),
+        _ => Err(misplaced(offsets, len)),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn misplaced(offsets: &[u64], len: usize) -> Failure {
     let falls = offsets.windows(2).position(|ends| ends[1] < ends[0]);
-    if let Some(index) = falls {
-        return Err(Failure::invalid(format_args!(
+    match (falls, offsets.last()) {
+        (Some(index), _) => Failure::invalid(format_args!(
             "offset {} is {}, which is less than the one before it, {}",
             index + 1,
             offsets[index + 1],
             offsets[index]
-        )));
-    }
-    match offsets.last() {
-        Some(&last) if last > len as u64 => Err(Failure::invalid(format_args!(
-            "the last offset is {last}, and the data have {len} bytes"
-        ))),
-        _ => Ok(()),
+        )),
+        (None, last) => Failure::invalid(format_args!(
+            "the last offset is {}, and the data have {len} bytes",
+            last.unwrap_or(&0)
+        )),
     }
 }
 
@@ -271,7 +307,7 @@ mod tests {
                     assert_eq!(hashes.len(), results.len());
                     all.extend_from_slice(hashes);
                     results.fill(true);
-                    Ok(())
+                    Ok::<_, Undecided>(())
                 });
                 assert!(done.is_ok() && results.iter().all(|&done| done));
                 all
@@ -285,6 +321,17 @@ mod tests {
             let rows = Batch::Rows { data: &data[..count * width], width, count };
             let expected: Vec<_> = (0..count).map(|row| of(&data[row * width..][..width])).collect();
             prop_assert_eq!(hashes(rows), expected);
+        }
+
+        /// No offset is large enough to hide a fall.
+        #[test]
+        fn offsets_are_allowed_if_they_rise_within_the_data(
+            offsets in prop::collection::vec(prop_oneof![0..9_u64, (1_u64 << 63) - 3..=(1 << 63) + 3, any::<u64>()], 1..6),
+            len in prop_oneof![0..9_usize, Just(isize::MAX as usize)],
+        ) {
+            let rise = offsets.is_sorted();
+            let within = offsets.iter().all(|&offset| offset <= len as u64);
+            prop_assert_eq!(check(&offsets, len).is_ok(), rise && within, "{:?}", offsets);
         }
 
         /// The index of an error counts from the first item of all parts.

@@ -158,6 +158,17 @@ pub unsafe extern "C" fn guira_expiring_capacity(filter: *const Expiring) -> usi
     })
 }
 
+/// The distinct items for which the filter has room after its last doubling.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_expiring_max_capacity(filter: *const Expiring) -> usize {
+    guard::value(0, 0, || {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        Ok(filter.max_capacity())
+    })
+}
+
 /// The bytes of memory that the filter occupies.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
@@ -217,6 +228,18 @@ pub unsafe extern "C" fn guira_expiring_digest(
         let place = unsafe { Out::new(digest.cast::<[u64; 2]>(), "digest") }?;
         let digest = filter.digest();
         place.set([digest as u64, (digest >> 64) as u64]);
+        Ok(())
+    })
+}
+
+/// Completes the doubling that is in progress, for a filter that becomes idle.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_expiring_finish_growth(filter: *mut Expiring) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        filter.finish_growth();
         Ok(())
     })
 }

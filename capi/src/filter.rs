@@ -2,6 +2,13 @@
 
 mod batch;
 mod hashes;
+mod kind;
+#[cfg_attr(
+    not(all(target_os = "linux", target_pointer_width = "64")),
+    path = "filter/unmapped.rs"
+)]
+mod mapped;
+mod processes;
 mod single;
 mod snapshot;
 
@@ -14,16 +21,24 @@ use crate::{
 pub use batch::*;
 use guira::CuckooFilter;
 pub use hashes::*;
+use kind::Kind;
+pub use processes::*;
 pub use single::*;
 pub use snapshot::*;
 use std::ptr;
 
 /// A concurrent set of items, approximate, with removal and growth.
-pub struct Filter(CuckooFilter);
+pub struct Filter(Kind);
+
+impl Filter {
+    fn of_heap(filter: CuckooFilter) -> Self {
+        Self(Kind::Heap(filter))
+    }
+}
 
 impl std::fmt::Debug for Filter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
+        f.debug_struct("Filter").finish_non_exhaustive()
     }
 }
 
@@ -31,7 +46,7 @@ impl std::fmt::Debug for Filter {
 ///
 /// As [`pointer::shared`].
 #[inline(always)]
-unsafe fn shared<'a>(filter: *const Filter) -> Result<&'a CuckooFilter, Failure> {
+unsafe fn shared<'a>(filter: *const Filter) -> Result<&'a Kind, Failure> {
     // SAFETY: the caller promises it.
     unsafe { pointer::shared(filter, "filter") }.map(|filter| &filter.0)
 }
@@ -48,13 +63,14 @@ pub unsafe extern "C" fn guira_filter_new(
         let filter = unsafe { Out::new(filter, "filter") }?;
         filter.set(ptr::null_mut());
         // SAFETY: the rules of the header.
-        let made = unsafe { Options::build(options) }?;
-        filter.give(Filter(made));
+        let made = unsafe { Options::builder(options) }?;
+        filter.give(Filter::of_heap(made.build()?));
         Ok(())
     })
 }
 
-/// Frees a filter. No other call may use it at the same time or later. Null is nothing.
+/// Frees a filter. No other call may use it at the same time or later. Null is nothing. The file of a
+/// shared filter stays.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_free(filter: *mut Filter) {
@@ -65,7 +81,8 @@ pub unsafe extern "C" fn guira_filter_free(filter: *mut Filter) {
     });
 }
 
-/// Copies the filter, while threads use it, and sets `*copy` to the copy, or to null on failure.
+/// Copies the filter, while threads use it, and sets `*copy` to the copy, or to null on failure. The
+/// copy of a shared filter is not shared.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_copy(
@@ -78,13 +95,14 @@ pub unsafe extern "C" fn guira_filter_copy(
         place.set(ptr::null_mut());
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
-        place.give(Filter(filter.try_clone()?));
+        place.give(Filter::of_heap(filter.copy()?));
         Ok(())
     })
 }
 
 /// Adds all items of `other`, while threads use both. They must have equal options and seeds. A
-/// snapshot of either may be taken at the same time.
+/// snapshot of either may be taken at the same time. `filter` must not be shared; of a shared `other`
+/// the call makes a copy.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_merge(filter: *mut Filter, other: *const Filter) -> Status {
@@ -93,13 +111,13 @@ pub unsafe extern "C" fn guira_filter_merge(filter: *mut Filter, other: *const F
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let other = unsafe { shared(other) }?;
-        Ok(filter.merge(other)?)
+        filter.merge(other)
     })
 }
 
 /// Adds what `other` has and `filter` lacks, while threads use both. Each item is then in as often as
 /// in the filter that had it most often. They must have equal options and seeds. After a failure, a
-/// further call adds the rest.
+/// further call adds the rest. `filter` must not be shared, as for `guira_filter_merge`.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_union_with(
@@ -111,7 +129,7 @@ pub unsafe extern "C" fn guira_filter_union_with(
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let other = unsafe { shared(other) }?;
-        Ok(filter.union_with(other)?)
+        filter.union_with(other)
     })
 }
 
@@ -122,12 +140,12 @@ pub unsafe extern "C" fn guira_filter_clear(filter: *mut Filter) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
-        filter.clear();
-        Ok(())
+        filter.clear()
     })
 }
 
-/// The copies in the filter. Exact while no thread writes.
+/// The copies in the filter. Exact while no thread writes. `guira_filter_recount` makes that of a shared
+/// filter exact after processes were killed.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_len(filter: *const Filter) -> usize {
@@ -160,7 +178,7 @@ pub unsafe extern "C" fn guira_filter_max_capacity(filter: *const Filter) -> usi
     })
 }
 
-/// The bytes of memory that the filter occupies.
+/// The bytes of memory that the filter occupies, including the file of a shared filter.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_memory_usage(filter: *const Filter) -> usize {
@@ -182,7 +200,8 @@ pub unsafe extern "C" fn guira_filter_load_factor(filter: *const Filter) -> f64 
     })
 }
 
-/// The expected share of absent items that seem present when the filter is full.
+/// The expected share of absent items that seem present when the filter is full. 0 for a shared filter,
+/// which does not know it.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_false_positive_rate(filter: *const Filter) -> f64 {
@@ -205,7 +224,7 @@ pub unsafe extern "C" fn guira_filter_seed(filter: *const Filter) -> u64 {
 }
 
 /// A digest of the contents, in two numbers, the lower one first: equal for filters with equal
-/// options, seeds and items.
+/// options, seeds and items. It copies a shared filter.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_digest(filter: *const Filter, digest: *mut u64) -> Status {
@@ -214,7 +233,7 @@ pub unsafe extern "C" fn guira_filter_digest(filter: *const Filter, digest: *mut
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let place = unsafe { Out::new(digest.cast::<[u64; 2]>(), "digest") }?;
-        let digest = filter.digest();
+        let digest = filter.digest()?;
         place.set([digest as u64, (digest >> 64) as u64]);
         Ok(())
     })

@@ -16,7 +16,7 @@ pub(crate) fn status(body: impl FnOnce() -> Result<(), Failure>) -> Status {
     })) {
         Ok(Ok(())) => Status::Ok,
         Ok(Err(Failure(status))) => status,
-        Err(panic) => internal(&*panic).0,
+        Err(panic) => internal(panic).0,
     }
 }
 
@@ -29,14 +29,16 @@ pub(crate) fn value<T>(invalid: T, panicked: T, body: impl FnOnce() -> Result<T,
     })) {
         Ok(result) => result.unwrap_or(invalid),
         Err(panic) => {
-            internal(&*panic);
+            internal(panic);
             panicked
         }
     }
 }
 
+/// Takes the panic, so that nothing is left to do in the caller, which would save registers for it.
 #[cold]
-fn internal(panic: &(dyn Any + Send)) -> Failure {
+#[inline(never)]
+fn internal(panic: Box<dyn Any + Send>) -> Failure {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     let text = text.unwrap_or("an unknown value");

@@ -4,7 +4,7 @@ use crate::{
     pointer::{Sized64, options},
     status::Failure,
 };
-use guira::{CuckooFilter, ExpiringFilter, Prefer};
+use guira::{Builder, CuckooFilter, ExpiringFilter, Prefer};
 use std::time::Duration;
 
 /// For `prefer`: the fastest layout.
@@ -75,6 +75,8 @@ pub struct ExpiringOptions {
     pub epochs: u32,
     /// 0.
     pub reserved: u32,
+    /// Distinct items of a TTL after growth. 0 means that the filter does not grow.
+    pub max_capacity: u64,
 }
 
 // SAFETY: integers and a float, without padding.
@@ -90,12 +92,13 @@ unsafe impl Sized64 for ExpiringOptions {
         fingerprint_bits: 0,
         epochs: 0,
         reserved: 0,
+        max_capacity: 0,
     };
 }
 
 const _: () = {
     assert!(size_of::<Options>() == 56);
-    assert!(size_of::<ExpiringOptions>() == 56);
+    assert!(size_of::<ExpiringOptions>() == 64);
 };
 
 const CAPACITY: usize = 1024;
@@ -120,7 +123,7 @@ impl Options {
     ///
     /// As [`options`].
     #[allow(unsafe_code)]
-    pub(crate) unsafe fn build(pointer: *const Self) -> Result<CuckooFilter, Failure> {
+    pub(crate) unsafe fn builder(pointer: *const Self) -> Result<Builder, Failure> {
         // SAFETY: the caller promises it.
         let this = unsafe { options(pointer) }?;
         reserved(this.reserved)?;
@@ -149,7 +152,7 @@ impl Options {
                 )));
             }
         });
-        Ok(builder.build()?)
+        Ok(builder)
     }
 }
 
@@ -166,6 +169,9 @@ impl ExpiringOptions {
         let mut builder = ExpiringFilter::builder(ttl).capacity(CAPACITY);
         if this.capacity != 0 {
             builder = builder.capacity(capacity(this.capacity, "capacity")?);
+        }
+        if this.max_capacity != 0 {
+            builder = builder.max_capacity(capacity(this.max_capacity, "max_capacity")?);
         }
         if this.false_positive_rate != 0.0 {
             builder = builder.false_positive_rate(this.false_positive_rate);

@@ -2,25 +2,29 @@
 
 use crate::status::Failure;
 use guira::SeededState;
-use std::{ffi::c_void, slice};
+use std::{
+    ffi::{CStr, c_char, c_void},
+    slice,
+};
 
 /// A pointer to `name` that is neither null nor misaligned.
 #[inline(always)]
-fn checked<T>(pointer: *const T, name: &str) -> Result<*const T, Failure> {
-    if pointer.is_null() {
-        return Err(Failure::invalid(format_args!("{name} is null")));
-    }
-    if !pointer.is_aligned() {
-        return Err(misaligned::<T>(pointer.addr(), name));
+fn checked<T>(pointer: *const T, name: &'static str) -> Result<*const T, Failure> {
+    if pointer.is_null() || !pointer.is_aligned() {
+        return Err(unusable(pointer.addr(), align_of::<T>(), name));
     }
     Ok(pointer)
 }
 
+/// Apart from the check, so that a call with good pointers does not prepare a message.
 #[cold]
-fn misaligned<T>(address: usize, name: &str) -> Failure {
+#[inline(never)]
+fn unusable(address: usize, alignment: usize, name: &'static str) -> Failure {
+    if address == 0 {
+        return Failure::invalid(format_args!("{name} is null"));
+    }
     Failure::invalid(format_args!(
-        "{name} is at {address:#x}, which is not a multiple of {}",
-        align_of::<T>()
+        "{name} is at {address:#x}, which is not a multiple of {alignment}"
     ))
 }
 
@@ -28,10 +32,39 @@ fn misaligned<T>(address: usize, name: &str) -> Failure {
 ///
 /// The pointer is null, misaligned, or that of a value that lives and is only read for `'a`.
 #[inline(always)]
-pub(crate) unsafe fn shared<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, Failure> {
+pub(crate) unsafe fn shared<'a, T>(
+    pointer: *const T,
+    name: &'static str,
+) -> Result<&'a T, Failure> {
     let pointer = checked(pointer, name)?;
     // SAFETY: it is checked, and the caller promises the rest.
     Ok(unsafe { &*pointer })
+}
+
+/// # Safety
+///
+/// As [`shared`], for a value that only this call uses for `'a`.
+pub(crate) unsafe fn exclusive<'a, T>(
+    pointer: *mut T,
+    name: &'static str,
+) -> Result<&'a mut T, Failure> {
+    checked(pointer, name)?;
+    // SAFETY: it is checked, and the caller promises the rest.
+    Ok(unsafe { &mut *pointer })
+}
+
+/// A text that ends with a zero.
+///
+/// # Safety
+///
+/// The pointer is null or that of a text with a zero at its end, which is only read for `'a`.
+pub(crate) unsafe fn text<'a>(
+    pointer: *const c_char,
+    name: &'static str,
+) -> Result<&'a CStr, Failure> {
+    let pointer = checked(pointer, name)?;
+    // SAFETY: it is checked, and the caller promises the rest.
+    Ok(unsafe { CStr::from_ptr(pointer) })
 }
 
 /// # Safety
@@ -41,7 +74,7 @@ pub(crate) unsafe fn shared<'a, T>(pointer: *const T, name: &str) -> Result<&'a 
 pub(crate) unsafe fn slice<'a, T>(
     pointer: *const T,
     len: usize,
-    name: &str,
+    name: &'static str,
 ) -> Result<&'a [T], Failure> {
     if len == 0 {
         return Ok(&[]);
@@ -92,15 +125,19 @@ pub(crate) unsafe fn answers<'a>(
 
 /// An error if that many values cannot be at the address.
 #[inline(always)]
-fn fits<T>(address: usize, len: usize, name: &str) -> Result<(), Failure> {
+fn fits<T>(address: usize, len: usize, name: &'static str) -> Result<(), Failure> {
     let size = len.checked_mul(size_of::<T>());
     match size.filter(|size| isize::try_from(*size).is_ok() && address.checked_add(*size).is_some())
     {
         Some(_) => Ok(()),
-        None => Err(Failure::invalid(format_args!(
-            "{name} cannot have {len} elements"
-        ))),
+        None => Err(too_many(len, name)),
     }
+}
+
+#[cold]
+#[inline(never)]
+fn too_many(len: usize, name: &'static str) -> Failure {
+    Failure::invalid(format_args!("{name} cannot have {len} elements"))
 }
 
 /// A place for a result of the call.
@@ -111,7 +148,7 @@ impl<T> Out<T> {
     ///
     /// The pointer is null, misaligned, or that of memory for a `T` that this call alone uses.
     #[inline(always)]
-    pub(crate) unsafe fn new(pointer: *mut T, name: &str) -> Result<Self, Failure> {
+    pub(crate) unsafe fn new(pointer: *mut T, name: &'static str) -> Result<Self, Failure> {
         checked(pointer, name)?;
         Ok(Self(pointer))
     }
@@ -122,7 +159,7 @@ impl<T> Out<T> {
     ///
     /// As [`new`](Self::new).
     #[inline(always)]
-    pub(crate) unsafe fn optional(pointer: *mut T, name: &str) -> Result<Self, Failure> {
+    pub(crate) unsafe fn optional(pointer: *mut T, name: &'static str) -> Result<Self, Failure> {
         if !pointer.is_null() {
             checked(pointer, name)?;
         }

@@ -1,6 +1,6 @@
 //! The outcome of a call, and the message that explains it.
 
-use guira::{BatchError, BuildError, InsertError, MemoryError, MergeError, SnapshotError};
+use guira::{BuildError, InsertError, MemoryError, MergeError, SnapshotError};
 use std::{
     cell::Cell,
     error::Error,
@@ -24,12 +24,23 @@ pub enum Status {
     /// Other threads use what the call needs, for a short time. Call again. In a `guira_write`
     /// callback, return first: the snapshot that it takes may itself be in the way.
     Busy = 4,
-    /// The bytes are not a snapshot that can be read, or its filter exceeds the limit of memory.
+    /// The bytes are not a snapshot that can be read, or its filter exceeds the limit of memory. Or the
+    /// file is not a shared filter that can be used.
     Snapshot = 5,
     /// The caller's callback ended the call.
     Stopped = 6,
     /// A bug of guira. The filter may have lost part of the effect of this call. Report it.
     Internal = 7,
+    /// This kind of filter, file system or platform cannot do it. Nothing was changed.
+    Unsupported = 8,
+    /// The operating system refuses to create, open or lock the file: the message says why.
+    File = 9,
+    /// There is a file of this name already.
+    Exists = 10,
+    /// There is no file of this name, or no longer the one that was opened.
+    Missing = 11,
+    /// Other processes occupy all places in the filter, or the filter that this call needs for itself.
+    Occupied = 12,
 }
 
 /// Why a call fails. Its message is set.
@@ -86,6 +97,21 @@ impl Failure {
         Self(status)
     }
 
+    /// Appends what it is about to the message.
+    #[cold]
+    pub(crate) fn about(self, what: impl fmt::Display) -> Self {
+        MESSAGE.with(|bytes| {
+            let len = bytes.iter().position(|byte| byte.get() == 0);
+            let mut message = Message {
+                bytes,
+                len: len.unwrap_or(0),
+            };
+            // As in `new`.
+            let _ = write!(message, ": {what}");
+        });
+        self
+    }
+
     #[cold]
     pub(crate) fn invalid(text: fmt::Arguments<'_>) -> Self {
         Self::new(Status::Invalid, text)
@@ -113,12 +139,6 @@ impl From<InsertError> for Failure {
             _ if error.is_transient() => Self(Status::Busy),
             _ => Self::new(Status::Internal, format_args!("{error}")),
         }
-    }
-}
-
-impl From<BatchError> for Failure {
-    fn from(error: BatchError) -> Self {
-        error.error.into()
     }
 }
 
@@ -210,6 +230,7 @@ mod tests {
         assert_eq!(status(InsertError::Full.into()), Status::Full);
         assert_eq!(status(InsertError::TooManyCopies.into()), Status::Full);
         assert_eq!(status(InsertError::BlockedByScan.into()), Status::Busy);
+        assert_eq!(status(InsertError::Contended.into()), Status::Busy);
         assert_eq!(status(InsertError::TooManyInFlight.into()), Status::Busy);
         assert_eq!(status(InsertError::Memory.into()), Status::Memory);
         assert_eq!(status(SnapshotError::Magic.into()), Status::Snapshot);

@@ -2,8 +2,8 @@
 //!
 //! `tests/abi/guira.h` is the header of the oldest release whose programs must run: a release that
 //! breaks the interface replaces it, and changes the soname. What it declares must be in the present
-//! header, unchanged; only options may have got further fields. `ci/capi.sh` also runs a program that
-//! it compiles against either header.
+//! header, unchanged; only options may have got further fields. `ci/capi.sh` also builds the library of
+//! that header, compiles its programs, and runs each with either library.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -131,8 +131,8 @@ fn a_broken_interface_is_noticed() {
             "guira_status",
         ),
         (
-            "uint64_t max_capacity;",
-            "uint32_t max_capacity;",
+            "uint64_t max_capacity;\n  // The share",
+            "uint32_t max_capacity;\n  // The share",
             "guira_options",
         ),
         ("  size_t len;\n", "  uint64_t len;\n", "guira_bytes"),
@@ -162,8 +162,8 @@ fn a_broken_interface_is_noticed() {
             "  uint32_t prefer;\n  uint32_t reserved;\n  uint64_t more;\n}",
         )
         .replace(
-            "  GUIRA_STATUS_INTERNAL = 7,\n",
-            "  GUIRA_STATUS_INTERNAL = 7,\n  GUIRA_STATUS_NEW = 8,\n",
+            "  GUIRA_STATUS_OCCUPIED = 12,\n",
+            "  GUIRA_STATUS_OCCUPIED = 12,\n  GUIRA_STATUS_NEW = 13,\n",
         )
         .replace(
             "// A concurrent set of items, approximate",

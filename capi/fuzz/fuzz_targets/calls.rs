@@ -9,7 +9,14 @@ use guira_capi::{
     Options, Status, expiring::*, filter::*, guira_bytes_free,
 };
 use libfuzzer_sys::fuzz_target;
-use std::{collections::BTreeMap, ffi::c_void, ptr};
+use std::{
+    collections::BTreeMap,
+    ffi::{CString, c_void},
+    fs,
+    path::{Path, PathBuf},
+    ptr,
+    sync::LazyLock,
+};
 
 /// An argument that a call must refuse.
 #[derive(Arbitrary, Clone, Copy, Debug, PartialEq)]
@@ -60,11 +67,33 @@ enum Call {
     Clear,
     Tick,
     Options([u64; 7]),
-    ExpiringOptions([u64; 7]),
+    /// A file with these bytes.
+    File(Vec<u8>),
+    /// The file of a shared filter with a changed byte.
+    DamagedFile {
+        at: u16,
+        with: u8,
+        item: Vec<u8>,
+    },
+    ExpiringOptions([u64; 8]),
 }
 
 /// The most that a filter of options from the fuzzer may need.
 const LARGE: u64 = 1 << 16;
+
+/// The directory of all files of this process.
+static FILES: LazyLock<PathBuf> = LazyLock::new(|| {
+    let memory = Path::new("/dev/shm");
+    let files = memory.join(format!("guira-capi-fuzz-{}", std::process::id()));
+    fs::create_dir_all(&files).expect("a directory");
+    files
+});
+
+fn file(name: &str) -> (PathBuf, CString) {
+    let path = FILES.join(name);
+    let text = CString::new(path.as_os_str().as_encoded_bytes()).expect("no zero");
+    (path, text)
+}
 
 /// A filter, and how many copies of each item it has at least.
 struct Tested {
@@ -88,7 +117,7 @@ fn options() -> Options {
 }
 
 impl Tested {
-    fn new() -> Self {
+    fn new(is_shared: bool) -> Self {
         let (mut filter, mut expiring) = (ptr::null_mut(), ptr::null_mut());
         let expires = ExpiringOptions {
             size: size_of::<ExpiringOptions>() as u64,
@@ -100,10 +129,31 @@ impl Tested {
             fingerprint_bits: 0,
             epochs: 4,
             reserved: 0,
+            max_capacity: 0,
         };
         // SAFETY: all pointers are of live values.
         unsafe {
-            assert_eq!(guira_filter_new(&options(), &mut filter), Status::Ok);
+            if is_shared {
+                let fixed = Options {
+                    capacity: 512,
+                    max_capacity: 0,
+                    ..options()
+                };
+                let (path, text) = file("shared");
+                let _ = fs::remove_file(path);
+                let mut created = false;
+                let status = guira_filter_open_or_create_shared(
+                    text.as_ptr(),
+                    &fixed,
+                    3,
+                    &mut filter,
+                    &mut created,
+                );
+                assert_eq!((status, created), (Status::Ok, true));
+            } else {
+                assert_eq!(guira_filter_new(&options(), &mut filter), Status::Ok);
+            }
+            assert_eq!(guira_filter_is_shared(filter), is_shared);
             assert_eq!(guira_expiring_new(&expires, &mut expiring), Status::Ok);
         }
         Self {
@@ -185,7 +235,8 @@ impl Tested {
                     let mut copy = ptr::null_mut();
                     let mut bytes = self.snapshot();
                     let (data, len) = (bytes.data.cast(), bytes.len);
-                    assert_eq!(len, guira_filter_snapshot_len(self.filter));
+                    let known = !guira_filter_is_shared(self.filter);
+                    assert!(!known || len == guira_filter_snapshot_len(self.filter));
                     assert_eq!(
                         guira_filter_from_bytes(data, len, usize::MAX, &mut copy),
                         Status::Ok
@@ -219,6 +270,17 @@ impl Tested {
                 Call::Merge => {
                     let mut empty = ptr::null_mut();
                     assert_eq!(guira_filter_new(&options(), &mut empty), Status::Ok);
+                    if guira_filter_is_shared(self.filter) {
+                        let status = guira_filter_merge(self.filter, empty);
+                        assert_eq!(status, Status::Unsupported);
+                        let status = guira_filter_union_with(self.filter, empty);
+                        assert_eq!(status, Status::Unsupported);
+                        // Their options differ.
+                        let status = guira_filter_merge(empty, self.filter);
+                        assert_eq!(status, Status::Invalid);
+                        guira_filter_free(empty);
+                        return;
+                    }
                     let status = guira_filter_merge(self.filter, empty);
                     assert!(matches!(status, Status::Ok | Status::Invalid), "{status:?}");
                     assert_eq!(
@@ -258,9 +320,49 @@ impl Tested {
                     assert!(matches!(status, Status::Ok | Status::Invalid), "{status:?}");
                     guira_filter_free(filter);
                 }
+                Call::File(bytes) => {
+                    let (path, text) = file("bytes");
+                    fs::write(path, bytes).expect("a file");
+                    let mut opened = ptr::null_mut();
+                    let status = guira_filter_open_shared(text.as_ptr(), &mut opened);
+                    assert_eq!((status, opened), (Status::Snapshot, ptr::null_mut()));
+                }
+                Call::DamagedFile { at, with, item } => {
+                    let (path, text) = file("damaged");
+                    let _ = fs::remove_file(&path);
+                    let mut filter = ptr::null_mut();
+                    let fixed = Options {
+                        max_capacity: 0,
+                        ..options()
+                    };
+                    let status = guira_filter_create_shared(text.as_ptr(), &fixed, 0, &mut filter);
+                    assert_eq!(status, Status::Ok);
+                    guira_filter_free(filter);
+                    let mut bytes = fs::read(&path).expect("the file");
+                    let at = usize::from(at) % bytes.len();
+                    bytes[at] ^= with;
+                    fs::write(&path, bytes).expect("the file");
+                    let status = guira_filter_open_shared(text.as_ptr(), &mut filter);
+                    if status != Status::Ok {
+                        assert_eq!((status, filter), (Status::Snapshot, ptr::null_mut()));
+                        return;
+                    }
+                    let (data, len, mut added) = (item.as_ptr().cast(), item.len(), false);
+                    let statuses = [
+                        guira_filter_add_unique(filter, data, len, &mut added),
+                        guira_filter_repair(filter, ptr::null_mut()),
+                        guira_filter_add(filter, data, len),
+                        guira_filter_recount(filter, ptr::null_mut()),
+                        guira_filter_clear(filter),
+                    ];
+                    assert!(!statuses.contains(&Status::Internal), "{statuses:?}");
+                    guira_filter_remove(filter, data, len);
+                    guira_filter_free(filter);
+                }
                 Call::ExpiringOptions(mut words) => {
-                    words[0] %= 64;
+                    words[0] %= 65;
                     words[2] %= LARGE;
+                    words[7] %= LARGE;
                     let options = (&raw const words).cast::<ExpiringOptions>();
                     let mut filter = ptr::null_mut();
                     let status = guira_expiring_new(options, &mut filter);
@@ -440,8 +542,9 @@ impl Memory {
     }
 }
 
-fuzz_target!(|calls: Vec<Call>| {
-    let mut tested = Tested::new();
+fuzz_target!(|input: (bool, Vec<Call>)| {
+    let (is_shared, calls) = input;
+    let mut tested = Tested::new(is_shared);
     for call in calls {
         tested.call(call);
         tested.holds_all();

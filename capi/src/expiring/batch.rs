@@ -2,7 +2,7 @@
 
 use super::{Expiring, shared};
 use crate::{
-    batch::{Batch, Items, done_place, finished},
+    batch::{Batch, Items, Undecided, done_place, finished},
     guard,
     pointer::answers,
     status::Status,
@@ -143,7 +143,7 @@ pub unsafe extern "C" fn guira_expiring_contains_many(
         let results = unsafe { answers(results, items.len()) }?;
         let done = items.with_results(filter.hasher(), results, |hashes, results| {
             filter.contains_hash_batch(hashes, results);
-            Ok(())
+            Ok::<_, Undecided>(())
         });
         Ok(done?)
     })
@@ -167,7 +167,7 @@ pub unsafe extern "C" fn guira_expiring_remove_many(
         let results = unsafe { answers(results, items.len()) }?;
         let done = items.with_results(filter.hasher(), results, |hashes, results| {
             filter.remove_hash_batch(hashes, results);
-            Ok(())
+            Ok::<_, Undecided>(())
         });
         Ok(done?)
     })

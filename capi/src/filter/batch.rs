@@ -2,7 +2,7 @@
 
 use super::{Filter, shared};
 use crate::{
-    batch::{Batch, Items, done_place, finished},
+    batch::{Batch, Items, Undecided, done_place, finished},
     guard,
     pointer::answers,
     status::Status,
@@ -30,7 +30,7 @@ pub unsafe extern "C" fn guira_filter_add_many(
         let count = items.len();
         let outcome =
             items.without_results(filter.hasher(), |hashes| filter.insert_hash_batch(hashes));
-        finished(outcome, count, &done_out)
+        finished(outcome, count, &done_out).map_err(|failure| filter.explained(failure))
     })
 }
 
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn guira_filter_add_unique_many(
         let outcome = items.with_results(filter.hasher(), results, |hashes, results| {
             filter.insert_unique_hash_batch(hashes, results)
         });
-        finished(outcome, count, &done_out)
+        finished(outcome, count, &done_out).map_err(|failure| filter.explained(failure))
     })
 }
 
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn guira_filter_contains_many(
         let results = unsafe { answers(results, items.len()) }?;
         let done = items.with_results(filter.hasher(), results, |hashes, results| {
             filter.contains_hash_batch(hashes, results);
-            Ok(())
+            Ok::<_, Undecided>(())
         });
         Ok(done?)
     })
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn guira_filter_remove_many(
         let results = unsafe { answers(results, items.len()) }?;
         let done = items.with_results(filter.hasher(), results, |hashes, results| {
             filter.remove_hash_batch(hashes, results);
-            Ok(())
+            Ok::<_, Undecided>(())
         });
         Ok(done?)
     })

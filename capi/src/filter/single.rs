@@ -21,8 +21,9 @@ pub unsafe extern "C" fn guira_filter_add(
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
-        filter.insert_hash(hash)?;
-        Ok(())
+        filter
+            .insert_hash(hash)
+            .map_err(|error| filter.explained(error.into()))
     })
 }
 
@@ -43,7 +44,8 @@ pub unsafe extern "C" fn guira_filter_add_unique(
         let added_out = unsafe { Out::optional(added, "added") }?;
         // SAFETY: the rules of the header.
         let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
-        added_out.set(filter.insert_unique_hash(hash)?);
+        let added = filter.insert_unique_hash(hash);
+        added_out.set(added.map_err(|error| filter.explained(error.into()))?);
         Ok(())
     })
 }
@@ -111,8 +113,9 @@ pub unsafe extern "C" fn guira_filter_add_hash(filter: *mut Filter, hash: u64) -
     guard::status(|| {
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
-        filter.insert_hash(hash)?;
-        Ok(())
+        filter
+            .insert_hash(hash)
+            .map_err(|error| filter.explained(error.into()))
     })
 }
 
@@ -130,7 +133,8 @@ pub unsafe extern "C" fn guira_filter_add_unique_hash(
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let added_out = unsafe { Out::optional(added, "added") }?;
-        added_out.set(filter.insert_unique_hash(hash)?);
+        let added = filter.insert_unique_hash(hash);
+        added_out.set(added.map_err(|error| filter.explained(error.into()))?);
         Ok(())
     })
 }

@@ -17,7 +17,8 @@ impl Feed for SnapshotDecoder {
     }
 }
 
-/// The bytes of a snapshot that begins now. It is longer only if the filter doubles during it.
+/// The bytes of a snapshot that begins now. It is longer only if the filter doubles during it. 0 for a
+/// shared filter, which does not know it.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_snapshot_len(filter: *const Filter) -> usize {
@@ -40,8 +41,9 @@ pub unsafe extern "C" fn guira_filter_write(
     guard::status(|| {
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
+        let source = filter.snapshot()?;
         // SAFETY: the rules of the header.
-        unsafe { write_with(write, context, |writer| filter.write_to(writer)) }
+        unsafe { write_with(write, context, |writer| source.write_to(writer)) }
     })
 }
 
@@ -56,8 +58,9 @@ pub unsafe extern "C" fn guira_filter_to_bytes(filter: *const Filter, bytes: *mu
         place.set(Bytes::NONE);
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
+        let source = filter.snapshot()?;
         place.set(Growing::of(filter.snapshot_len_hint(), |bytes| {
-            filter.write_to(bytes)
+            source.write_to(bytes)
         })?);
         Ok(())
     })
@@ -82,7 +85,7 @@ pub unsafe extern "C" fn guira_filter_from_bytes(
         let mut decoder = SnapshotDecoder::new(max_bytes);
         feed_all(&mut decoder, data)?;
         let made = decoder.finish()?;
-        filter.give(Filter(made));
+        filter.give(Filter::of_heap(made));
         Ok(())
     })
 }
@@ -104,7 +107,7 @@ pub unsafe extern "C" fn guira_filter_read(
         // SAFETY: the rules of the header.
         unsafe { read_with(read, context, &mut decoder) }?;
         let made = decoder.finish()?;
-        filter.give(Filter(made));
+        filter.give(Filter::of_heap(made));
         Ok(())
     })
 }

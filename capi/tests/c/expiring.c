@@ -65,6 +65,23 @@ static void by_hash(void) {
     guira_expiring_free(filter);
 }
 
+static void a_filter_grows_and_forgets(void) {
+    enum { COUNT = 5000 };
+    guira_expiring_options options = {.size = sizeof options, .ttl_ns = (uint64_t)4 * SECOND, .capacity = 100,
+                                      .max_capacity = COUNT, .false_positive_rate = 1e-4, .epochs = 4};
+    guira_expiring *filter = NULL;
+    OK(guira_expiring_new(&options, &filter));
+    CHECK(guira_expiring_capacity(filter) < COUNT && guira_expiring_max_capacity(filter) == COUNT);
+    for (uint64_t hash = 1; hash <= COUNT; hash++) OK(guira_expiring_add_hash(filter, hash * 0x9e3779b97f4a7c15));
+    OK(guira_expiring_finish_growth(filter));
+    CHECK(guira_expiring_capacity(filter) > 1000 && guira_expiring_len(filter) == COUNT);
+    for (uint64_t hash = 1; hash <= COUNT; hash++)
+        CHECK(guira_expiring_contains_hash(filter, hash * 0x9e3779b97f4a7c15));
+    for (int epoch = 0; epoch < 5; epoch++) OK(guira_expiring_advance(filter, NULL));
+    CHECK(guira_expiring_len(filter) == 0);
+    guira_expiring_free(filter);
+}
+
 static void many_items(void) {
     enum { COUNT = 700 };
     guira_expiring *filter = new_expiring(2 * COUNT, (uint64_t)4 * SECOND);
@@ -220,6 +237,7 @@ static void snapshots_keep_the_age_of_an_epoch(void) {
 int main(void) {
     items_expire_and_can_be_refreshed();
     by_hash();
+    a_filter_grows_and_forgets();
     many_items();
     snapshots();
     snapshots_keep_the_age_of_an_epoch();

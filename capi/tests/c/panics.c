@@ -51,6 +51,14 @@ static void filters(void) {
     INTERNAL(guira_filter_to_bytes(f, &bytes));
     INTERNAL(guira_filter_from_bytes(NULL, 0, 0, &other));
     INTERNAL(guira_filter_read(read_nothing, NULL, 0, &other));
+    INTERNAL(guira_filter_create_shared("x", &options, 0, &other));
+    INTERNAL(guira_filter_open_shared("x", &other));
+    INTERNAL(guira_filter_open_or_create_shared("x", &options, 0, &other, &yes));
+    INTERNAL(guira_filter_attach(f));
+    INTERNAL(guira_filter_repair(f, &done));
+    INTERNAL(guira_filter_recount(f, &done));
+    INTERNAL(guira_filter_participants(f, &done, &done, &number));
+    CHECK(!guira_filter_is_shared(f));
     // A lookup that fails must not say that an item is absent.
     CHECK(guira_filter_contains(f, "y", 1) && guira_filter_contains_hash(f, 1));
     CHECK(!guira_filter_remove(f, "x", 1) && !guira_filter_remove_hash(f, 1));
@@ -107,10 +115,12 @@ static void expiring_filters(void) {
     INTERNAL(guira_expiring_read(read_nothing, NULL, 0, 0, &other));
     INTERNAL(guira_expiring_tick(f, read_clock, NULL, &yes));
     INTERNAL(guira_expiring_advance(f, &yes));
+    INTERNAL(guira_expiring_finish_growth(f));
     CHECK(guira_expiring_contains(f, "y", 1) && guira_expiring_contains_hash(f, 1));
     CHECK(!guira_expiring_remove(f, "x", 1) && !guira_expiring_remove_hash(f, 1));
     CHECK(guira_expiring_count(f, "x", 1) == 0 && guira_expiring_count_hash(f, 1) == 0);
     CHECK(guira_expiring_len(f) == 0 && guira_expiring_capacity(f) == 0);
+    CHECK(guira_expiring_max_capacity(f) == 0);
     CHECK(guira_expiring_memory_usage(f) == 0 && guira_expiring_snapshot_len(f) == 0);
     CHECK(guira_expiring_load_factor(f) <= 0 && guira_expiring_false_positive_rate(f) <= 0);
     CHECK(guira_expiring_seed(f) == 0 && guira_expiring_hash_bytes(f, "x", 1) == 0);

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -26,7 +27,30 @@ guira_status status_of(Call call) {
     return GUIRA_STATUS_OK;
 }
 
+// A filter that two handles share, in a file.
+static void shared_filters() {
+    const std::string path = "/dev/shm/guira-classes-" + std::to_string(getpid());
+    guira_options options = {};
+    options.size = sizeof options;
+    options.capacity = 1000;
+    CHECK(status_of([&] { guira::filter::open_shared(path); }) == GUIRA_STATUS_MISSING);
+    guira::filter one = guira::filter::create_shared(path, options), other = guira::filter::open_shared(path);
+    CHECK(status_of([&] { guira::filter::create_shared(path, options); }) == GUIRA_STATUS_EXISTS);
+    CHECK(one.add_unique("ani") && other.contains("ani") && !other.add_unique("ani"));
+    other.attach();
+    CHECK(one.is_shared() && one.repair() == 0);
+    CHECK(status_of([&] { one.recount(); }) == GUIRA_STATUS_OCCUPIED);
+    CHECK(status_of([&] { one.merge(other.copy()); }) == GUIRA_STATUS_UNSUPPORTED);
+    { guira::filter ended = std::move(other); }
+    CHECK(one.recount() == 1 && guira::filter::from_bytes(one.to_bytes()).contains("ani"));
+    CHECK(guira::filter::open_or_create_shared(path, options).size() == 1);
+    std::remove(path.c_str());
+}
+
 int main() {
+#if defined(__linux__) && UINTPTR_MAX == UINT64_MAX
+    shared_filters();
+#endif
     guira::filter seen(1000);
     CHECK(seen.add_unique("ani") && !seen.add_unique("ani"));
     seen.add(std::string(100, 'x'));

@@ -1,0 +1,246 @@
+//! Filters that processes share: made, opened and repaired.
+
+use super::{Filter, Kind, mapped::Mapped, shared};
+use crate::{
+    guard,
+    options::Options,
+    pointer::{self, Out},
+    status::{Failure, Status},
+};
+use std::{ffi::c_char, path::Path, ptr};
+
+/// The default number of processes.
+const PROCESSES: u32 = 63;
+
+/// Attempts of `open_or_create`, in case others create and delete the file all the time.
+const ATTEMPTS: usize = 100;
+
+/// # Safety
+///
+/// As [`pointer::text`].
+unsafe fn path<'a>(path: *const c_char) -> Result<&'a Path, Failure> {
+    // SAFETY: the caller promises it.
+    let path = unsafe { pointer::text(path, "path") }?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        Ok(Path::new(std::ffi::OsStr::from_bytes(path.to_bytes())))
+    }
+    #[cfg(not(unix))]
+    {
+        let text = path.to_str();
+        let text = text.map_err(|error| Failure::invalid(format_args!("path: {error}")))?;
+        Ok(Path::new(text))
+    }
+}
+
+/// # Safety
+///
+/// The options keep the rules of the header, and so does the file.
+unsafe fn create(
+    path: &Path,
+    options: *const Options,
+    max_processes: u32,
+) -> Result<Mapped, Failure> {
+    // SAFETY: the caller promises it.
+    let builder = unsafe { Options::builder(options) }?;
+    let max_processes = match max_processes {
+        0 => PROCESSES,
+        _ => max_processes,
+    };
+    // SAFETY: the caller promises it.
+    unsafe { Mapped::create(path, builder, max_processes as usize) }
+}
+
+impl Filter {
+    fn of_file(filter: Mapped) -> Self {
+        Self(Kind::Mapped(Box::new(filter)))
+    }
+}
+
+/// Creates the file `path` with an empty filter that processes share, and sets `*filter` to a handle, or
+/// to null on failure. `EXISTS` if there is a file of this name.
+///
+/// The filter cannot grow. At most `max_processes` processes can share it, from 1 to 255; 0 means 63.
+/// Only the owner can read and write the file. All of its memory is allocated at once. Prefer a path in
+/// /dev/shm. On other systems than 64-bit Linux the status is UNSUPPORTED.
+///
+/// While a process uses the file, nothing else may write to it or truncate it: after a truncation, the
+/// next access ends the process with SIGBUS.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_create_shared(
+    path: *const c_char,
+    options: *const Options,
+    max_processes: u32,
+    filter: *mut *mut Filter,
+) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { Out::new(filter, "filter") }?;
+        filter.set(ptr::null_mut());
+        // SAFETY: the rules of the header.
+        let path = unsafe { self::path(path) }?;
+        // SAFETY: the rules of the header, and of this function.
+        let made = unsafe { create(path, options, max_processes) }?;
+        filter.give(Filter::of_file(made));
+        Ok(())
+    })
+}
+
+/// Opens the filter in the file `path`, and sets `*filter` to a handle, or to null on failure. `MISSING`
+/// if there is no file, and `OCCUPIED` if all places are taken. The file determines the options and the
+/// seed. Takes microseconds.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_open_shared(
+    path: *const c_char,
+    filter: *mut *mut Filter,
+) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { Out::new(filter, "filter") }?;
+        filter.set(ptr::null_mut());
+        // SAFETY: the rules of the header.
+        let path = unsafe { self::path(path) }?;
+        // SAFETY: the rules of `guira_filter_create_shared`.
+        let opened = unsafe { Mapped::open(path) }?;
+        filter.give(Filter::of_file(opened));
+        Ok(())
+    })
+}
+
+/// Opens the file `path`, or creates it as `guira_filter_create_shared` does. `created`, if not null, is
+/// whether this call created it. Of processes that race, one creates it. A filter that exists keeps its
+/// own options.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_open_or_create_shared(
+    path: *const c_char,
+    options: *const Options,
+    max_processes: u32,
+    filter: *mut *mut Filter,
+    created: *mut bool,
+) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { Out::new(filter, "filter") }?;
+        filter.set(ptr::null_mut());
+        // SAFETY: the rules of the header.
+        let created = unsafe { Out::optional(created, "created") }?;
+        created.set(false);
+        // SAFETY: the rules of the header.
+        let path = unsafe { self::path(path) }?;
+        let mut attempts = 0..ATTEMPTS;
+        loop {
+            let is_last = attempts.next().is_none();
+            // SAFETY: the rules of `guira_filter_create_shared`.
+            match unsafe { Mapped::open(path) } {
+                Err(Failure(Status::Missing)) => {}
+                opened => {
+                    filter.give(Filter::of_file(opened?));
+                    return Ok(());
+                }
+            }
+            // SAFETY: the rules of the header, and of `guira_filter_create_shared`.
+            match unsafe { create(path, options, max_processes) } {
+                Err(Failure(Status::Exists | Status::Missing)) if !is_last => {}
+                made => {
+                    filter.give(Filter::of_file(made?));
+                    created.set(true);
+                    return Ok(());
+                }
+            }
+        }
+    })
+}
+
+/// Whether processes share the filter.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_is_shared(filter: *const Filter) -> bool {
+    guard::value(false, false, || {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        Ok(matches!(filter, Kind::Mapped(_)))
+    })
+}
+
+/// Takes a place in a shared filter for this process, unless it has one. `OCCUPIED` if all places are
+/// taken.
+///
+/// Opening a file takes a place. A child process that uses its parent's handle takes its own by this
+/// call, or in its first call that needs one. Without a place a process can look up, remove, and add to
+/// buckets that have room.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_attach(filter: *mut Filter) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        filter.mapped()?.attach()
+    })
+}
+
+/// Completes or undoes what killed processes have begun in a shared filter. `processes`, if not null, is
+/// how many there were.
+///
+/// Adds do this when they find no room. Call it when a process has died, as its parent knows.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_repair(filter: *mut Filter, processes: *mut usize) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header.
+        let processes = unsafe { Out::optional(processes, "processes") }?;
+        processes.set(0);
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        processes.set(filter.mapped()?.repair().processes);
+        Ok(())
+    })
+}
+
+/// Makes `guira_filter_len` of a shared filter exact again after processes were killed. `len`, if not
+/// null, is the number of copies. `OCCUPIED` if another process has a place in the filter.
+///
+/// No other call may use this handle at the same time, as for `guira_filter_free`.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_recount(filter: *mut Filter, len: *mut usize) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header.
+        let len = unsafe { Out::optional(len, "len") }?;
+        len.set(0);
+        // SAFETY: the rules of the header, and of this function.
+        let filter = unsafe { pointer::exclusive(filter, "filter") }?;
+        len.set(filter.0.mapped_mut()?.recount()?);
+        Ok(())
+    })
+}
+
+/// How many processes have a place in a shared filter, how many can have one, and how many have died
+/// with one and were repaired. Each result may be null.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_participants(
+    filter: *const Filter,
+    in_use: *mut usize,
+    max: *mut usize,
+    deaths: *mut u64,
+) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header.
+        let in_use = unsafe { Out::optional(in_use, "in_use") }?;
+        // SAFETY: the rules of the header.
+        let max = unsafe { Out::optional(max, "max") }?;
+        // SAFETY: the rules of the header.
+        let deaths = unsafe { Out::optional(deaths, "deaths") }?;
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        let participants = filter.mapped()?.participants();
+        in_use.set(participants.in_use);
+        max.set(participants.max);
+        deaths.set(participants.deaths);
+        Ok(())
+    })
+}

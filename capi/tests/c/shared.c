@@ -1,0 +1,512 @@
+// Filters that processes share: killed processes, exactly one winner, and files that cannot be used.
+// Where filters cannot be shared, that the status says so.
+#include "check.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char directory[] = "/dev/shm/guira-XXXXXX";
+// The last new name.
+static const char *path;
+
+// A new name of a file in the directory.
+static const char *fresh(void) {
+    static char names[32][64];
+    static int number;
+    CHECK(number < 32);
+    path = names[number];
+    snprintf(names[number], sizeof names[number], "%s/%d", directory, number);
+    number++;
+    return path;
+}
+
+static guira_options options(uint64_t capacity) {
+    guira_options made = {.size = sizeof made, .capacity = capacity, .seed = 7, .seeded = 1};
+    return made;
+}
+
+static guira_filter *create(const char *file, uint64_t capacity) {
+    guira_options made = options(capacity);
+    guira_filter *filter = NULL;
+    OK(guira_filter_create_shared(file, &made, 0, &filter));
+    return filter;
+}
+
+static guira_filter *open_shared(const char *file) {
+    guira_filter *filter = NULL;
+    OK(guira_filter_open_shared(file, &filter));
+    return filter;
+}
+
+// Memory that children share.
+static void *shared_memory(size_t size) {
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != MAP_FAILED);
+    return memory;
+}
+
+// Runs `child` in a new process, which ends without the parent's handlers.
+static pid_t start(void (*child)(void *), void *argument) {
+    fflush(NULL);
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        child(argument);
+        _exit(0);
+    }
+    return pid;
+}
+
+static void ended(pid_t pid) {
+    int status = 0;
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static int nothing(void *context, const uint8_t *data, size_t len) {
+    (void)data;
+    *(size_t *)context += len;
+    return 0;
+}
+
+static int stopping(void *context, const uint8_t *data, size_t len) {
+    (void)context, (void)data, (void)len;
+    return 9;
+}
+
+// Each call for plain filters, on one handle; what it wrote is seen through another.
+static void every_call_takes_a_shared_handle(void) {
+    const char *file = fresh();
+    guira_filter *f = create(file, 4000), *other = open_shared(file), *copy = NULL, *heap = new_filter(4000, 7);
+    CHECK(guira_filter_is_shared(f) && guira_filter_is_shared(other) && !guira_filter_is_shared(heap));
+    bool added = false;
+    OK(guira_filter_add(f, "ani", 3));
+    CHECK(guira_filter_contains(other, "ani", 3) && !guira_filter_contains(other, "koel", 4));
+    OK(guira_filter_add_unique(other, "ani", 3, &added));
+    CHECK(!added && guira_filter_count(f, "ani", 3) == 1 && guira_filter_len(other) == 1);
+    CHECK(guira_filter_remove(other, "ani", 3) && !guira_filter_remove(f, "ani", 3));
+
+    // By hash: the same item.
+    uint64_t hash = guira_filter_hash_bytes(f, "ani", 3), number = 0;
+    CHECK(hash == guira_filter_hash_bytes(heap, "ani", 3) && guira_filter_seed(f) == 7);
+    CHECK(guira_filter_hash_u64(f, 5) == guira_filter_hash_u64(heap, 5));
+    CHECK(guira_filter_hash_i64(f, -5) == guira_filter_hash_i64(heap, -5));
+    OK(guira_filter_hash_str(f, "ani", 3, &number));
+    CHECK(number != hash);
+    OK(guira_filter_add_unique_hash(f, hash, &added));
+    CHECK(added && guira_filter_contains(other, "ani", 3) && guira_filter_contains_hash(other, hash));
+    OK(guira_filter_add_hash(other, hash));
+    CHECK(guira_filter_count_hash(f, hash) == 2 && guira_filter_remove_hash(f, hash));
+
+    // Batches longer than the parts in which they are done.
+    enum { MANY = 1300 };
+    uint32_t rows[MANY];
+    uint64_t hashes[MANY], offsets[MANY + 1] = {0};
+    bool results[MANY];
+    size_t done = 0, failed = 0;
+    for (uint32_t i = 0; i < MANY; i++) {
+        rows[i] = i;
+        hashes[i] = guira_filter_hash_bytes(f, &rows[i], 4);
+        offsets[i + 1] = 4 * (i + 1);
+    }
+    guira_items by_hash = guira_hashes(hashes, MANY), by_row = guira_rows(rows, 4, MANY);
+    guira_items packed = guira_packed(rows, sizeof rows, offsets, MANY);
+    OK(guira_filter_add_many(f, &by_row, &done));
+    CHECK(done == MANY);
+    OK(guira_filter_add_unique_many(other, &by_hash, results, &done));
+    for (int i = 0; i < MANY; i++) failed += results[i];
+    // A few look like others that were there before.
+    CHECK(done == MANY && failed == 0);
+    OK(guira_filter_contains_many(other, &packed, results));
+    for (int i = 0; i < MANY; i++) CHECK(results[i]);
+    CHECK(guira_filter_len(f) == MANY + 1);
+
+    // Snapshots and copies are of the heap, and equal.
+    guira_bytes bytes = {NULL, 0, 0};
+    size_t written = 0;
+    uint64_t digest[2], copied[2];
+    OK(guira_filter_to_bytes(f, &bytes));
+    OK(guira_filter_write(other, nothing, &written));
+    CHECK(bytes.len == written && bytes.len > 4000);
+    REFUSED(GUIRA_STATUS_STOPPED, "returned 9", guira_filter_write(f, stopping, NULL));
+    guira_filter *read = NULL;
+    OK(guira_filter_from_bytes(bytes.data, bytes.len, SIZE_MAX, &read));
+    guira_bytes_free(&bytes);
+    OK(guira_filter_copy(f, &copy));
+    CHECK(!guira_filter_is_shared(copy) && guira_filter_len(copy) == MANY + 1);
+    CHECK(guira_filter_seed(read) == 7 && guira_filter_contains(read, &rows[MANY - 1], 4));
+    OK(guira_filter_digest(other, digest));
+    OK(guira_filter_digest(read, copied));
+    CHECK(memcmp(digest, copied, sizeof digest) == 0);
+
+    // Into a shared filter nothing can be merged; from one, it can.
+    REFUSED(GUIRA_STATUS_UNSUPPORTED, "merged", guira_filter_merge(f, copy));
+    REFUSED(GUIRA_STATUS_UNSUPPORTED, "united", guira_filter_union_with(f, copy));
+    OK(guira_filter_merge(heap, f));
+    CHECK(guira_filter_len(heap) == MANY + 1);
+    OK(guira_filter_union_with(heap, other));
+    CHECK(guira_filter_len(heap) == MANY + 1);
+    OK(guira_filter_finish_growth(f));
+
+    CHECK(guira_filter_capacity(f) == guira_filter_capacity(copy));
+    CHECK(guira_filter_max_capacity(f) == guira_filter_capacity(f));
+    CHECK(guira_filter_memory_usage(f) > 4000 && guira_filter_load_factor(f) > 0.1);
+    CHECK(guira_filter_false_positive_rate(f) <= 0 && guira_filter_snapshot_len(f) == 0);
+
+    OK(guira_filter_remove_many(f, &by_hash, results));
+    for (int i = 0; i < MANY; i++) CHECK(results[i]);
+    CHECK(guira_filter_len(other) == 1);
+    OK(guira_filter_clear(other));
+    CHECK(guira_filter_len(f) == 0 && !guira_filter_contains_hash(f, hash));
+
+    // What is for shared filters only.
+    REFUSED(GUIRA_STATUS_UNSUPPORTED, "not shared", guira_filter_attach(heap));
+    REFUSED(GUIRA_STATUS_UNSUPPORTED, "not shared", guira_filter_repair(heap, NULL));
+    REFUSED(GUIRA_STATUS_UNSUPPORTED, "not shared", guira_filter_recount(heap, NULL));
+    REFUSED(GUIRA_STATUS_UNSUPPORTED, "not shared", guira_filter_participants(heap, NULL, NULL, NULL));
+    guira_filter_free(f);
+    guira_filter_free(other);
+    guira_filter_free(copy);
+    guira_filter_free(read);
+    guira_filter_free(heap);
+    // The file stays, and its items.
+    f = open_shared(file);
+    CHECK(guira_filter_len(f) == 0);
+    guira_filter_free(f);
+}
+
+// A filter that is full says so, in a batch too.
+static void a_full_filter_refuses_items(void) {
+    guira_filter *f = create(fresh(), 100);
+    uint64_t hashes[2000];
+    for (uint64_t i = 0; i < 2000; i++) hashes[i] = guira_filter_hash_u64(f, i);
+    guira_items items = guira_hashes(hashes, 2000);
+    size_t done = 0;
+    CHECK(guira_filter_add_many(f, &items, &done) == GUIRA_STATUS_FULL);
+    CHECK(done >= 100 && done < 2000 && guira_filter_len(f) == done);
+    CHECK(guira_filter_add_hash(f, hashes[done]) == GUIRA_STATUS_FULL);
+    bool added[2000];
+    items = guira_hashes(hashes + done, 2000 - done);
+    guira_status status = guira_filter_add_unique_many(f, &items, added, &done);
+    CHECK(status == GUIRA_STATUS_OK || status == GUIRA_STATUS_FULL);
+    guira_filter_free(f);
+}
+
+enum { PROCESSES = 4, RACED = 20000 };
+
+typedef struct {
+    const char *file;
+    atomic_uint *winners;
+    guira_filter *inherited;
+} race;
+
+static void race_for_all(void *argument) {
+    race *self = argument;
+    guira_filter *f = self->inherited ? self->inherited : open_shared(self->file);
+    for (uint64_t i = 0; i < RACED; i++) {
+        bool added = false;
+        guira_status status;
+        do {
+            status = guira_filter_add_unique(f, &i, sizeof i, &added);
+        } while (status == GUIRA_STATUS_BUSY);
+        CHECK(status == GUIRA_STATUS_OK);
+        if (added) atomic_fetch_add(&self->winners[i], 1);
+        CHECK(guira_filter_contains(f, &i, sizeof i));
+    }
+    // The child's handle: that of the parent stays.
+    guira_filter_free(f);
+}
+
+// Half of the processes open the file, and half use the handle of their parent.
+static void of_racing_processes_exactly_one_wins(void) {
+    const char *file = fresh();
+    guira_filter *f = create(file, 2 * RACED);
+    atomic_uint *winners = shared_memory(RACED * sizeof *winners);
+    pid_t pids[PROCESSES];
+    for (int i = 0; i < PROCESSES; i++) {
+        race self = {file, winners, i % 2 ? f : NULL};
+        pids[i] = start(race_for_all, &self);
+    }
+    for (int i = 0; i < PROCESSES; i++) ended(pids[i]);
+    size_t won = 0, alike = 0;
+    for (uint64_t i = 0; i < RACED; i++) {
+        CHECK(winners[i] <= 1);
+        won += winners[i];
+        alike += winners[i] == 0;
+    }
+    // An item without a winner looks like one that was there: at the false-positive rate.
+    CHECK(won + alike == RACED && alike < RACED / 100);
+    size_t repaired = 1, len = 0;
+    OK(guira_filter_repair(f, &repaired));
+    CHECK(repaired == 0);
+    OK(guira_filter_recount(f, &len));
+    CHECK(len == won && guira_filter_len(f) == won);
+    munmap(winners, RACED * sizeof *winners);
+    guira_filter_free(f);
+}
+
+enum { DEATHS = 20, QUOTA = 1900 };
+
+typedef struct {
+    const char *file;
+    atomic_ullong *acknowledged;
+    uint64_t first;
+} killed;
+
+// Adds its quota, and then an item that it removes again.
+static void insert_until_killed(void *argument) {
+    killed *self = argument;
+    guira_filter *f = open_shared(self->file);
+    for (uint64_t next = self->first;; next++) {
+        guira_status status;
+        do {
+            status = guira_filter_add(f, &next, sizeof next);
+        } while (status == GUIRA_STATUS_BUSY);
+        if (next < self->first + QUOTA) {
+            CHECK(status == GUIRA_STATUS_OK);
+            atomic_store(self->acknowledged, next + 1);
+        } else if (status == GUIRA_STATUS_OK) {
+            CHECK(guira_filter_remove(f, &next, sizeof next));
+        }
+    }
+}
+
+// Children are killed while they insert into a filter that becomes nearly full, so that some die within
+// a relocation.
+static void what_killed_processes_have_inserted_stays(void) {
+    const char *file = fresh();
+    guira_filter *f = create(file, DEATHS * QUOTA);
+    atomic_ullong *acknowledged = shared_memory(sizeof *acknowledged);
+    uint64_t kept[DEATHS][2];
+    srand(7);
+    for (uint64_t i = 0; i < DEATHS; i++) {
+        killed self = {file, acknowledged, i << 32};
+        // Every second child has its quota.
+        uint64_t until = self.first + (i % 2 ? QUOTA : 1 + (uint64_t)rand() % QUOTA);
+        int status = 0;
+        atomic_store(acknowledged, self.first);
+        pid_t pid = start(insert_until_killed, &self);
+        while (atomic_load(acknowledged) < until) {
+            CHECK(waitpid(pid, &status, WNOHANG) == 0);
+            usleep(100);
+        }
+        usleep((useconds_t)rand() % 1000);
+        CHECK(kill(pid, SIGKILL) == 0);
+        CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+        kept[i][0] = self.first;
+        kept[i][1] = atomic_load(acknowledged);
+        size_t repaired = 0;
+        OK(guira_filter_repair(f, &repaired));
+        CHECK(repaired <= 1);
+    }
+    size_t in_use = 9, max = 0, len = 0, items = 0;
+    uint64_t deaths = 0;
+    OK(guira_filter_participants(f, &in_use, &max, &deaths));
+    CHECK(in_use <= 1 && max == 63 && deaths <= DEATHS);
+    for (int i = 0; i < DEATHS; i++) {
+        for (uint64_t item = kept[i][0]; item < kept[i][1]; item++) {
+            CHECK(guira_filter_contains(f, &item, sizeof item));
+            items++;
+        }
+    }
+    OK(guira_filter_recount(f, &len));
+    // The last call of each may have taken effect.
+    CHECK(items > DEATHS * QUOTA / 2 && len >= items && len <= items + DEATHS);
+    munmap(acknowledged, sizeof *acknowledged);
+    guira_filter_free(f);
+}
+
+typedef struct {
+    const char *file;
+    guira_filter *filter;
+} occupied;
+
+static void find_no_place(void *argument) {
+    const occupied *self = argument;
+    bool added = true;
+    guira_bytes bytes;
+    guira_filter *f = NULL;
+    REFUSED(GUIRA_STATUS_OCCUPIED, "1 processes", guira_filter_attach(self->filter));
+    REFUSED(GUIRA_STATUS_OCCUPIED, "1 processes", guira_filter_add_unique(self->filter, "a", 1, &added));
+    REFUSED(GUIRA_STATUS_OCCUPIED, "another process", guira_filter_recount(self->filter, NULL));
+    REFUSED(GUIRA_STATUS_OCCUPIED, "1 processes", guira_filter_to_bytes(self->filter, &bytes));
+    REFUSED(GUIRA_STATUS_OCCUPIED, "1 processes", guira_filter_open_shared(self->file, &f));
+    CHECK(f == NULL);
+    // What needs no place.
+    OK(guira_filter_add(self->filter, "a", 1));
+    CHECK(guira_filter_contains(self->filter, "a", 1) && guira_filter_remove(self->filter, "a", 1));
+}
+
+// The process that opens the file takes a place.
+static void places_are_limited(void) {
+    guira_options made = options(1000);
+    occupied self = {fresh(), NULL};
+    OK(guira_filter_create_shared(self.file, &made, 1, &self.filter));
+    ended(start(find_no_place, &self));
+    OK(guira_filter_recount(self.filter, NULL));
+    guira_filter_free(self.filter);
+}
+
+static void damage(const char *file, off_t at, const void *bytes, size_t len) {
+    int fd = open(file, O_WRONLY | O_CREAT, 0600);
+    CHECK(fd >= 0 && pwrite(fd, bytes, len, at) == (ssize_t)len && close(fd) == 0);
+}
+
+static void other_files_are_refused(void) {
+    guira_filter *f = NULL;
+    guira_options made = options(1000);
+    bool created = true;
+    const char *file = fresh();
+    // Missing, and created twice.
+    REFUSED(GUIRA_STATUS_MISSING, "No such file", guira_filter_open_shared(file, &f));
+    REFUSED(GUIRA_STATUS_MISSING, "No such file", guira_filter_create_shared("/nowhere/at/all", &made, 0, &f));
+    REFUSED(GUIRA_STATUS_MISSING, "No such file",
+            guira_filter_open_or_create_shared("/nowhere/at/all", &made, 0, &f, &created));
+    CHECK(f == NULL && !created);
+    OK(guira_filter_open_or_create_shared(file, &made, 0, &f, &created));
+    CHECK(created);
+    guira_filter_free(f);
+    OK(guira_filter_open_or_create_shared(file, NULL, 0, &f, &created));
+    CHECK(!created && guira_filter_seed(f) == 7);
+    guira_filter_free(f);
+    REFUSED(GUIRA_STATUS_EXISTS, file, guira_filter_create_shared(file, &made, 0, &f));
+    struct stat of_file;
+    CHECK(stat(file, &of_file) == 0 && (of_file.st_mode & 0777) == 0600);
+
+    // No permission, unless root has it.
+    CHECK(chmod(file, 0) == 0);
+    if (geteuid() != 0) REFUSED(GUIRA_STATUS_FILE, "denied", guira_filter_open_shared(file, &f));
+    CHECK(chmod(file, 0600) == 0);
+    REFUSED(GUIRA_STATUS_FILE, "directory", guira_filter_open_shared(directory, &f));
+
+    // Options that cannot be met.
+    REFUSED(GUIRA_STATUS_INVALID, "256 processes", guira_filter_create_shared(fresh(), &made, 256, &f));
+    made.max_capacity = 9000;
+    REFUSED(GUIRA_STATUS_UNSUPPORTED, "grows", guira_filter_create_shared(path, &made, 0, &f));
+    made = options(1000);
+    made.prefer = 5;
+    INVALID("prefer is 5", guira_filter_create_shared(path, &made, 0, &f));
+    INVALID("path is null", guira_filter_create_shared(NULL, &made, 0, &f));
+    INVALID("options is null", guira_filter_create_shared(path, NULL, 0, &f));
+    INVALID("filter is null", guira_filter_create_shared(path, &made, 0, NULL));
+    INVALID("path is null", guira_filter_open_shared(NULL, &f));
+    INVALID("filter is null", guira_filter_open_shared(path, NULL));
+    INVALID("filter is null", guira_filter_open_or_create_shared(path, &made, 0, NULL, NULL));
+    INVALID("path is null", guira_filter_open_or_create_shared(NULL, &made, 0, &f, NULL));
+    INVALID("filter is null", guira_filter_attach(NULL));
+    INVALID("filter is null", guira_filter_repair(NULL, NULL));
+    INVALID("filter is null", guira_filter_recount(NULL, NULL));
+    INVALID("filter is null", guira_filter_participants(NULL, NULL, NULL, NULL));
+    CHECK(!guira_filter_is_shared(NULL) && f == NULL);
+
+    // Each byte of the first page changed, other contents, and other lengths.
+    uint8_t byte = 0, junk[8192];
+    memset(junk, 0x5a, sizeof junk);
+    for (off_t at = 0; at < 128; at++) {
+        int fd = open(file, O_RDONLY);
+        CHECK(fd >= 0 && pread(fd, &byte, 1, at) == 1 && close(fd) == 0);
+        uint8_t changed = (uint8_t)(byte ^ 0x10);
+        damage(file, at, &changed, 1);
+        f = NULL;
+        guira_status status = guira_filter_open_shared(file, &f);
+        CHECK(status == GUIRA_STATUS_OK || status == GUIRA_STATUS_SNAPSHOT || status == GUIRA_STATUS_INVALID);
+        CHECK((status == GUIRA_STATUS_OK) == (f != NULL));
+        guira_filter_free(f);
+        damage(file, at, &byte, 1);
+    }
+    damage(fresh(), 0, junk, sizeof junk);
+    REFUSED(GUIRA_STATUS_SNAPSHOT, path, guira_filter_open_shared(path, &f));
+    REFUSED(GUIRA_STATUS_SNAPSHOT, path, guira_filter_open_or_create_shared(path, &made, 0, &f, NULL));
+    damage(fresh(), 0, junk, 1);
+    REFUSED(GUIRA_STATUS_SNAPSHOT, "not a shared filter", guira_filter_open_shared(path, &f));
+    CHECK(truncate(file, of_file.st_size - 4096) == 0);
+    REFUSED(GUIRA_STATUS_SNAPSHOT, "bytes", guira_filter_open_shared(file, &f));
+    CHECK(f == NULL);
+}
+
+// Any contents behind the first page: calls end, and nothing crashes.
+static void hostile_contents_are_survived(void) {
+    const char *file = fresh();
+    guira_filter_free(create(file, 2000));
+    struct stat of_file;
+    CHECK(stat(file, &of_file) == 0);
+    srand(7);
+    for (int round = 0; round < 5; round++) {
+        uint8_t junk[4096];
+        for (off_t at = 4096; at < of_file.st_size; at += (off_t)sizeof junk) {
+            for (size_t i = 0; i < sizeof junk; i++) junk[i] = (uint8_t)(rand() >> 7);
+            size_t rest = (size_t)(of_file.st_size - at);
+            damage(file, at, junk, rest < sizeof junk ? rest : sizeof junk);
+        }
+        guira_filter *f = NULL;
+        guira_status status = guira_filter_open_shared(file, &f);
+        if (status != GUIRA_STATUS_OK) {
+            CHECK(status == GUIRA_STATUS_SNAPSHOT && f == NULL);
+            continue;
+        }
+        OK(guira_filter_repair(f, NULL));
+        for (uint64_t i = 0; i < 3000; i++) {
+            bool added;
+            status = i % 2 ? guira_filter_add(f, &i, sizeof i) : guira_filter_add_unique(f, &i, sizeof i, &added);
+            CHECK(status != GUIRA_STATUS_INTERNAL);
+            (void)guira_filter_contains(f, &i, sizeof i);
+            (void)guira_filter_remove(f, &i, sizeof i);
+        }
+        guira_filter_free(f);
+    }
+}
+
+// The name is given to another filter: the handle stays usable, but takes no snapshots.
+static void a_file_that_is_replaced_is_noticed(void) {
+    const char *file = fresh();
+    guira_filter *f = create(file, 1000), *other;
+    guira_bytes bytes;
+    OK(guira_filter_add(f, "ani", 3));
+    CHECK(unlink(file) == 0);
+    REFUSED(GUIRA_STATUS_MISSING, "No such file", guira_filter_to_bytes(f, &bytes));
+    other = create(file, 1000);
+    REFUSED(GUIRA_STATUS_MISSING, "another file", guira_filter_to_bytes(f, &bytes));
+    OK(guira_filter_attach(f));
+    CHECK(guira_filter_contains(f, "ani", 3) && !guira_filter_contains(other, "ani", 3));
+    guira_filter_free(f);
+    guira_filter_free(other);
+}
+
+static void remove_all_files(void) {
+    DIR *files = opendir(directory);
+    CHECK(files != NULL);
+    for (struct dirent *file; (file = readdir(files));) {
+        if (file->d_name[0] != '.') unlinkat(dirfd(files), file->d_name, 0);
+    }
+    closedir(files);
+    CHECK(rmdir(directory) == 0);
+}
+
+int main(void) {
+#if defined(__linux__) && UINTPTR_MAX == UINT64_MAX
+    CHECK(mkdtemp(directory) != NULL);
+    every_call_takes_a_shared_handle();
+    a_full_filter_refuses_items();
+    of_racing_processes_exactly_one_wins();
+    what_killed_processes_have_inserted_stays();
+    places_are_limited();
+    other_files_are_refused();
+    hostile_contents_are_survived();
+    a_file_that_is_replaced_is_noticed();
+    remove_all_files();
+#else
+    guira_filter *f = NULL;
+    guira_options made = options(1000);
+    REFUSED(GUIRA_STATUS_UNSUPPORTED, "Linux", guira_filter_create_shared(fresh(), &made, 0, &f));
+    REFUSED(GUIRA_STATUS_UNSUPPORTED, "Linux", guira_filter_open_shared(path, &f));
+    REFUSED(GUIRA_STATUS_UNSUPPORTED, "Linux", guira_filter_open_or_create_shared(path, &made, 0, &f, NULL));
+    CHECK(f == NULL);
+#endif
+    puts("shared.c: passed");
+    return 0;
+}
