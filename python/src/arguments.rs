@@ -1,6 +1,6 @@
 //! Arguments whose errors name the value and what is allowed.
 
-use guira::Prefer;
+use guira::{Builder, CuckooFilter, Prefer};
 use pyo3::{
     exceptions::{PyOverflowError, PyTypeError, PyValueError},
     prelude::*,
@@ -116,6 +116,33 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Preference {
     }
 }
 
+/// The settings of a filter that does not grow.
+pub(crate) struct Settings {
+    pub(crate) capacity: Whole<usize>,
+    pub(crate) false_positive_rate: Option<f64>,
+    pub(crate) prefer: Preference,
+    pub(crate) fingerprint_bits: Option<Whole<u32>>,
+    pub(crate) seed: Option<Whole<u64>>,
+}
+
+impl Settings {
+    pub(crate) fn builder(self) -> Builder {
+        let mut builder = CuckooFilter::builder()
+            .capacity(self.capacity.0)
+            .prefer(self.prefer.0);
+        if let Some(rate) = self.false_positive_rate {
+            builder = builder.false_positive_rate(rate);
+        }
+        if let Some(Whole(bits)) = self.fingerprint_bits {
+            builder = builder.fingerprint_bits(bits);
+        }
+        if let Some(Whole(seed)) = self.seed {
+            builder = builder.seed(seed);
+        }
+        builder
+    }
+}
+
 fn choice<T: Copy>(name: &str, value: &Bound<'_, PyAny>, choices: &[(&str, T)]) -> PyResult<T> {
     let found = value.extract::<&str>().ok().and_then(|text| {
         let mut choices = choices.iter();
@@ -168,4 +195,9 @@ fn of_delta(days: i32, seconds: i32, micros: i32) -> Option<Duration> {
     let seconds = u64::try_from(seconds).ok()?;
     let micros = u64::try_from(micros).ok()?;
     Some(Duration::from_secs(days * 86_400 + seconds) + Duration::from_micros(micros))
+}
+
+/// The time since a snapshot was written.
+pub(crate) fn since(age: Option<Seconds>) -> Duration {
+    age.map_or(Duration::ZERO, |Seconds(age)| age)
 }

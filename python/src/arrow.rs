@@ -54,7 +54,7 @@ impl Column {
             return Ok(None);
         };
         for chunk in &chunks {
-            // Before anything else looks at it.
+            // The data are checked before anything else reads them.
             let data = chunk.to_data();
             let checked = items.py().detach(|| {
                 data.validate()?;

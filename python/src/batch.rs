@@ -6,8 +6,9 @@
 use crate::{
     buffer::{self, View},
     direct,
-    errors::{batch_error, out_of_memory},
+    errors::{batch_error, out_of_memory, raised_at},
     item::Rule,
+    ndarray,
     tokens::TRIES,
 };
 use guira::{BatchError, InsertError};
@@ -17,7 +18,6 @@ use pyo3::{
     buffer::PyUntypedBuffer,
     exceptions::PyTypeError,
     prelude::*,
-    sync::PyOnceLock,
     types::{PyByteArray, PyBytes, PyList, PyMemoryView, PyString, PyTuple},
 };
 use std::{collections::TryReserveError, thread};
@@ -46,11 +46,32 @@ impl Keys<'_> {
 }
 
 /// An operation on hashes: the answers go into the slice, which is empty if there are none.
-pub(crate) type Operation<'a> = &'a (dyn Fn(&[u64], &mut [bool]) -> Result<(), BatchError> + Sync);
+pub(crate) type Operation<'a> = &'a (dyn Fn(&[u64], &mut [bool]) -> Result<(), Refused> + Sync);
+
+/// A hash that an operation has not inserted. Those before it are decided.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) index: usize,
+    pub(crate) why: Why,
+}
+
+/// Why a hash was not inserted.
+#[derive(Debug)]
+pub(crate) enum Why {
+    Insert(InsertError),
+    Raised(PyErr),
+}
+
+impl From<BatchError> for Refused {
+    fn from(BatchError { index, error, .. }: BatchError) -> Self {
+        let why = Why::Insert(error);
+        Self { index, why }
+    }
+}
 
 /// Why a batch ended early.
 pub(crate) enum Stop {
-    Insert(BatchError),
+    Refused(Refused),
     /// This item is not text.
     Text(usize),
     /// What is wrong with an Arrow column.
@@ -76,8 +97,8 @@ impl Hashes {
 /// The items of a batch.
 enum Source {
     Hashes(Vec<u64>),
-    /// The buffer keeps the memory of the view.
-    Buffer(View, #[allow(dead_code)] PyUntypedBuffer),
+    /// The buffer keeps the memory of the view. Without one, the caller's array does.
+    View(View, #[allow(dead_code)] Option<PyUntypedBuffer>),
     #[cfg(feature = "arrow")]
     Arrow(crate::arrow::Column),
 }
@@ -115,15 +136,17 @@ pub(crate) fn answers<'py>(
     let py = items.py();
     let batch = Batch::of(items, keys)?;
     let len = batch.len();
+    if batch.is_array
+        && let Some(mut answers) = ndarray::Answers::new(py, len)?
+    {
+        begin(py);
+        batch.run(py, answers.as_mut(), operation)?;
+        return Ok(answers.array());
+    }
     let mut answers = Hashes::reserved(len).map_err(|stop| batch.exception(py, stop))?;
     answers.resize(len, false);
     begin(py);
     batch.run(py, &mut answers, operation)?;
-    if batch.is_array
-        && let Some(mask) = mask(py, &answers)?
-    {
-        return Ok(mask);
-    }
     list(py, &answers)
 }
 
@@ -142,22 +165,25 @@ impl<'a> Batch<'a> {
         if let Ok(tuple) = items.cast_exact::<PyTuple>() {
             return listed(hashes(&keys, tuple.len(), tuple.iter().map(Ok))?);
         }
-        refuse_single(items)?;
-        if let Some(buffer) = buffer_of(items)? {
-            let source = Source::Buffer(View::of(&buffer, &keys)?, buffer);
-            return Ok(Self {
+        let array = |source| {
+            Ok(Self {
                 source,
                 keys,
                 is_array: true,
-            });
+            })
+        };
+        if let Some(view) = ndarray::ints(items)
+            && view.suits(&keys)
+        {
+            return array(Source::View(view, None));
+        }
+        refuse_single(items)?;
+        if let Some(buffer) = buffer_of(items)? {
+            return array(Source::View(View::of(&buffer, &keys)?, Some(buffer)));
         }
         #[cfg(feature = "arrow")]
         if let Some(column) = crate::arrow::Column::of(items, &keys)? {
-            return Ok(Self {
-                source: Source::Arrow(column),
-                keys,
-                is_array: true,
-            });
+            return array(Source::Arrow(column));
         }
         let is_array = items.hasattr("dtype")?;
         let source = Source::Hashes(hashes(&keys, 0, items.try_iter()?)?);
@@ -171,7 +197,7 @@ impl<'a> Batch<'a> {
     fn len(&self) -> usize {
         match &self.source {
             Source::Hashes(hashes) => hashes.len(),
-            Source::Buffer(view, _) => view.len(),
+            Source::View(view, _) => view.len(),
             #[cfg(feature = "arrow")]
             Source::Arrow(column) => column.len(),
         }
@@ -189,11 +215,11 @@ impl<'a> Batch<'a> {
         let few = target.has_gil;
         let outcome = match &self.source {
             Source::Hashes(hashes) => without_gil(py, few, || target.take(hashes)),
-            Source::Buffer(view, _) if view.is_total() => without_gil(py, few, || {
+            Source::View(view, _) if view.is_total() => without_gil(py, few, || {
                 view.for_each_chunk(keys, |hashes| target.take(hashes))
             }),
             // All hashes come first, so that no item is in the filter if one of them is not text.
-            Source::Buffer(view, _) => without_gil(py, few, || {
+            Source::View(view, _) => without_gil(py, few, || {
                 let mut all = Hashes::reserved(view.len())?;
                 view.for_each_chunk(keys, |hashes| {
                     all.extend_from_slice(hashes);
@@ -210,7 +236,10 @@ impl<'a> Batch<'a> {
     #[cold]
     fn exception(&self, py: Python<'_>, stop: Stop) -> PyErr {
         match stop {
-            Stop::Insert(error) => batch_error(py, error),
+            Stop::Refused(Refused { index, why }) => match why {
+                Why::Insert(error) => batch_error(py, index, error),
+                Why::Raised(error) => raised_at(py, index, error),
+            },
             Stop::Signal(error) => error,
             #[cfg(feature = "arrow")]
             Stop::Column(text) => PyValueError::new_err(text),
@@ -224,7 +253,7 @@ impl<'a> Batch<'a> {
 
     /// What Python says of text that is not Unicode.
     fn text_error(&self, py: Python<'_>, item: usize) -> PyResult<PyErr> {
-        let Source::Buffer(view, _) = &self.source else {
+        let Source::View(view, _) = &self.source else {
             unreachable!("only buffers hold code points");
         };
         let codec = if cfg!(target_endian = "little") {
@@ -265,18 +294,17 @@ impl Target<'_> {
                     self.done += chunk.len();
                     hashes = rest;
                 }
-                Err(BatchError {
+                Err(Refused {
                     index,
-                    error: InsertError::TooManyInFlight,
-                    ..
+                    why: Why::Insert(InsertError::TooManyInFlight),
                 }) => {
                     self.await_token()?;
                     self.done += index;
                     hashes = &hashes[index..];
                 }
-                Err(mut error) => {
-                    error.index += self.done;
-                    return Err(Stop::Insert(error));
+                Err(mut refused) => {
+                    refused.index += self.done;
+                    return Err(Stop::Refused(refused));
                 }
             }
         }
@@ -313,7 +341,7 @@ fn hashes_of_list(keys: &Keys<'_>, list: &Bound<'_, PyList>) -> PyResult<Vec<u64
         };
         hashes.push(match hash {
             Some(hash) => hash,
-            // What `__index__` of an item or another thread has removed is not in the batch.
+            // An item is not in the batch if another thread, or `__index__` of an item, has removed it.
             None => match list.get_item(at) {
                 Ok(item) => keys
                     .hash(&item)
@@ -404,24 +432,6 @@ fn buffer_of(items: &Bound<'_, PyAny>) -> PyResult<Option<PyUntypedBuffer>> {
             }
         }
     }
-}
-
-/// The answers as a writable ndarray; `None` without numpy.
-fn mask<'py>(py: Python<'py>, answers: &[bool]) -> PyResult<Option<Bound<'py, PyAny>>> {
-    static NUMPY: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
-    let functions = NUMPY.get_or_try_init(py, || {
-        let numpy = py.import("numpy")?;
-        let dtype = numpy.call_method1("dtype", ("?",))?;
-        Ok::<_, PyErr>((numpy.getattr("frombuffer")?.unbind(), dtype.unbind()))
-    });
-    let Ok((frombuffer, dtype)) = functions else {
-        return Ok(None);
-    };
-    let bytes = PyByteArray::new_with(py, answers.len(), |bytes| {
-        bytes.copy_from_slice(bytemuck::cast_slice(answers));
-        Ok(())
-    })?;
-    frombuffer.bind(py).call1((bytes, dtype)).map(Some)
 }
 
 fn list<'py>(py: Python<'py>, answers: &[bool]) -> PyResult<Bound<'py, PyAny>> {

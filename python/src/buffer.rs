@@ -1,7 +1,7 @@
 //! Items in the memory of another object, through the buffer protocol.
 //!
-//! Other threads may write that memory during a batch. So it is only ever copied, by relaxed atomic
-//! loads, and the copy is hashed: the result is then that of some of the values. An exporter must
+//! Other threads may write that memory during a batch. So each item is copied once, by relaxed atomic
+//! loads, and only the copy is hashed: the answer is right for the bytes that were copied. An exporter must
 //! keep the memory allocated while it is exported, which numpy's `resize(refcheck=False)` does not.
 
 #![allow(unsafe_code)]
@@ -19,7 +19,10 @@ use pyo3::{
 };
 use std::{
     slice,
-    sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed},
+    sync::atomic::{
+        AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64,
+        AtomicUsize, Ordering::Relaxed,
+    },
 };
 
 /// The bytes copied at a time, unless one item is longer.
@@ -78,6 +81,38 @@ impl View {
         })
     }
 
+    /// Integers in native byte order. The caller keeps their memory, as a buffer would.
+    pub(crate) fn of_ints(
+        start: *const u8,
+        items: usize,
+        stride: isize,
+        width: usize,
+        is_signed: bool,
+    ) -> Self {
+        let kind = match is_signed {
+            false => Kind::Unsigned,
+            true => Kind::Signed,
+        };
+        Self {
+            start,
+            items,
+            stride,
+            width,
+            step: 1,
+            kind,
+        }
+    }
+
+    /// True if the filter takes them: the error is made from a buffer, which describes itself.
+    pub(crate) fn suits(&self, keys: &Keys<'_>) -> bool {
+        match keys {
+            Keys::Hashes => self.kind == Kind::Unsigned && self.width == 8,
+            Keys::Items(rule) => {
+                rule.items == Items::Any || !matches!(self.kind, Kind::Unsigned | Kind::Signed)
+            }
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.items
     }
@@ -93,6 +128,17 @@ impl View {
         keys: &Keys<'_>,
         mut sink: impl FnMut(&[u64]) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
+        match (self.kind, self.width) {
+            (Kind::Unsigned, 1) => return self.for_each_int::<u8>(keys, sink),
+            (Kind::Unsigned, 2) => return self.for_each_int::<u16>(keys, sink),
+            (Kind::Unsigned, 4) => return self.for_each_int::<u32>(keys, sink),
+            (Kind::Unsigned, _) => return self.for_each_int::<u64>(keys, sink),
+            (Kind::Signed, 1) => return self.for_each_int::<i8>(keys, sink),
+            (Kind::Signed, 2) => return self.for_each_int::<i16>(keys, sink),
+            (Kind::Signed, 4) => return self.for_each_int::<i32>(keys, sink),
+            (Kind::Signed, _) => return self.for_each_int::<i64>(keys, sink),
+            _ => {}
+        }
         let most = (COPIED / self.width.max(1)).clamp(1, MOST);
         let mut bytes = Hashes::reserved(most.min(self.items) * self.width)?;
         let mut hashes = Hashes::reserved(most.min(self.items))?;
@@ -108,19 +154,58 @@ impl View {
         Ok(())
     }
 
+    /// The same for integers, which are read one by one.
+    fn for_each_int<T: Int>(
+        &self,
+        keys: &Keys<'_>,
+        mut sink: impl FnMut(&[u64]) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let align = align_of::<T::Shared>();
+        let is_aligned = self.start.addr().is_multiple_of(align)
+            && (self.items <= 1 || self.stride.unsigned_abs().is_multiple_of(align));
+        let int = |item: usize| {
+            let place = self.place(item);
+            // SAFETY: the place is that of an integer of this size in the buffer, and is aligned.
+            match is_aligned {
+                true => unsafe { T::load(&*place.cast()) },
+                false => {
+                    let mut bytes = [0; size_of::<u64>()];
+                    let bytes = &mut bytes[..size_of::<T>()];
+                    // SAFETY: as above, but for the alignment.
+                    unsafe { copy_shared(place, bytes) };
+                    T::of_bytes(bytes)
+                }
+            }
+        };
+        let mut hashes = Hashes::reserved(MOST.min(self.items))?;
+        for first in (0..self.items).step_by(MOST) {
+            let ints = (first..self.items.min(first + MOST)).map(int);
+            hashes.clear();
+            match keys {
+                Keys::Items(rule) => hashes.extend(ints.map(|int| rule.hash_u64(int))),
+                Keys::Hashes => hashes.extend(ints),
+            }
+            sink(&hashes)?;
+        }
+        Ok(())
+    }
+
+    fn place(&self, item: usize) -> *const u8 {
+        self.start.wrapping_offset(item as isize * self.stride)
+    }
+
     /// Fills `into` with items, from `first` on.
     fn copy(&self, first: usize, into: &mut [u8]) {
         if into.is_empty() {
             return;
         }
-        let place = |item: usize| self.start.wrapping_offset(item as isize * self.stride);
         if self.step == 1 && self.stride == self.width as isize {
             // SAFETY: items follow each other without a gap, and the caller asks for existing ones.
-            unsafe { copy_shared(place(first), into) };
+            unsafe { copy_shared(self.place(first), into) };
             return;
         }
         for (item, into) in into.chunks_exact_mut(self.width).enumerate() {
-            let start = place(first + item);
+            let start = self.place(first + item);
             if self.step == 1 {
                 // SAFETY: `width` bytes from `start` on are an item of the buffer.
                 unsafe { copy_shared(start, into) };
@@ -142,32 +227,11 @@ impl View {
         bytes: &[u8],
         hashes: &mut Vec<u64>,
     ) -> Result<(), usize> {
-        macro_rules! ints {
-            ($int:ty) => {{
-                let (ints, _) = bytes.as_chunks::<{ size_of::<$int>() }>();
-                // Signed ones are widened with their sign.
-                let ints = ints
-                    .iter()
-                    .map(|&int| <$int>::from_ne_bytes(int) as i64 as u64);
-                match keys {
-                    Keys::Items(rule) => hashes.extend(ints.map(|int| rule.hash_u64(int))),
-                    Keys::Hashes => hashes.extend(ints),
-                }
-                return Ok(());
-            }};
-        }
         let Keys::Items(rule) = keys else {
-            ints!(u64);
+            unreachable!("hashes are integers");
         };
         match (self.kind, self.width) {
-            (Kind::Unsigned, 1) => ints!(u8),
-            (Kind::Unsigned, 2) => ints!(u16),
-            (Kind::Unsigned, 4) => ints!(u32),
-            (Kind::Unsigned, _) => ints!(u64),
-            (Kind::Signed, 1) => ints!(i8),
-            (Kind::Signed, 2) => ints!(i16),
-            (Kind::Signed, 4) => ints!(i32),
-            (Kind::Signed, _) => ints!(i64),
+            (Kind::Unsigned | Kind::Signed, _) => unreachable!("integers are not copied"),
             // `chunks_exact` has no chunks of no bytes.
             (_, 0) => hashes.extend((0..items).map(|_| rule.hash_bytes(&[]))),
             (Kind::Row, width) => {
@@ -196,6 +260,39 @@ impl View {
         bytes
     }
 }
+
+/// An integer in the memory of another object.
+trait Int: Sized {
+    /// The same, while other threads may write it.
+    type Shared;
+
+    /// Widened to 64 bits, with its sign if it has one.
+    fn load(shared: &Self::Shared) -> u64;
+
+    fn of_bytes(bytes: &[u8]) -> u64;
+}
+
+macro_rules! ints {
+    ($($int:ty: $shared:ty),*) => {$(
+        impl Int for $int {
+            type Shared = $shared;
+
+            #[inline]
+            fn load(shared: &$shared) -> u64 {
+                shared.load(Relaxed) as i64 as u64
+            }
+
+            fn of_bytes(bytes: &[u8]) -> u64 {
+                let bytes = bytes.try_into().expect("the bytes of an integer");
+                <$int>::from_ne_bytes(bytes) as i64 as u64
+            }
+        }
+    )*};
+}
+ints!(
+    u8: AtomicU8, u16: AtomicU16, u32: AtomicU32, u64: AtomicU64,
+    i8: AtomicI8, i16: AtomicI16, i32: AtomicI32, i64: AtomicI64
+);
 
 fn without_padding(bytes: &[u8]) -> &[u8] {
     let len = bytes

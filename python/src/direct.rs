@@ -1,5 +1,5 @@
-//! What PyO3 does more slowly: methods of one item without a list of arguments, integers of a list
-//! without a reference to each, and integers without an exception for large ones.
+//! Three things that PyO3 does more slowly. Methods of one item take it without a list of arguments,
+//! the integers of a list are read without a reference to each, and a large integer is no exception.
 //!
 //! The methods of PyO3 take their arguments from an array, and count calls in a variable of the
 //! thread. For `add` that is a large part of the time. So the methods that are called once per item
@@ -8,7 +8,9 @@
 
 #![allow(unsafe_code)]
 
-use crate::{expiring::ExpiringFilter, filter::Filter, item::Rule};
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+use crate::shared::SharedFilter;
+use crate::{common::Hashed, expiring::ExpiringFilter, filter::Filter, item::Rule};
 use pyo3::{
     PyClass, PyTypeInfo, ffi,
     panic::PanicException,
@@ -66,6 +68,11 @@ pub(crate) fn init(py: Python<'_>) -> PyResult<()> {
         })*};
     }
     replace!(Filter, c"add" => add_hash, c"add_unique" => add_unique_hash, c"discard" => discard_hash);
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    replace!(
+        SharedFilter,
+        c"add" => add_hash, c"add_unique" => add_unique_hash, c"discard" => discard_hash
+    );
     replace!(
         ExpiringFilter,
         c"add" => add_hash, c"add_unique" => add_unique_hash, c"discard" => discard_hash,
@@ -167,8 +174,8 @@ fn raise(py: Python<'_>, error: PyErr) -> *mut ffi::PyObject {
 #[inline]
 pub(crate) fn hash_at(rule: &Rule, list: &Bound<'_, PyList>, at: usize) -> Option<u64> {
     // SAFETY: the list keeps the item alive until it changes. `hash_exact` does not release the
-    // GIL, and runs no code of Python that could change the list, except for a `str` that is not
-    // Unicode: its exception can start a garbage collection. Beyond the end there is null.
+    // GIL, and runs no Python code that could change the list. The exception is a `str` that is
+    // not Unicode, whose error can start a garbage collection. Beyond the end there is null.
     unsafe {
         let item = ffi::PyList_GetItem(list.as_ptr(), at.cast_signed());
         let Some(item) = Borrowed::from_ptr_or_opt(list.py(), item) else {

@@ -1,6 +1,6 @@
 //! Errors of the library as Python exceptions.
 
-use guira::{BatchError, BuildError, InsertError, MergeError};
+use guira::{BuildError, InsertError, MergeError};
 use pyo3::{
     create_exception,
     exceptions::{PyException, PyMemoryError, PyOSError, PyValueError},
@@ -15,6 +15,12 @@ create_exception!(
     "The filter has no room for an item.\n\n\
      No other item was added or removed for it. In a batch, the items before `index` are in the \
      filter, and this call added none from it on."
+);
+create_exception!(
+    guira_filter,
+    BusyError,
+    FullError,
+    "Other threads or processes were in the way. The same call may succeed soon."
 );
 create_exception!(
     guira_filter,
@@ -42,6 +48,7 @@ pub(crate) fn text(error: &dyn Error) -> String {
 fn insert_error_with(error: InsertError, text: String) -> PyErr {
     match error {
         InsertError::Memory | InsertError::BlockedByScan => PyMemoryError::new_err(text),
+        _ if error.is_transient() => BusyError::new_err(text),
         _ => FullError::new_err(text),
     }
 }
@@ -52,9 +59,14 @@ pub(crate) fn insert_error(error: InsertError) -> PyErr {
 }
 
 #[cold]
-pub(crate) fn batch_error(py: Python<'_>, error: BatchError) -> PyErr {
-    let exception = insert_error_with(error.error, text(&error));
-    match exception.value(py).setattr("index", error.index) {
+pub(crate) fn batch_error(py: Python<'_>, index: usize, error: InsertError) -> PyErr {
+    let text = format!("item {index} of the batch was not inserted: {error}");
+    raised_at(py, index, insert_error_with(error, text))
+}
+
+/// The exception of an item of a batch, with its index.
+pub(crate) fn raised_at(py: Python<'_>, index: usize, exception: PyErr) -> PyErr {
+    match exception.value(py).setattr("index", index) {
         Ok(()) => exception,
         Err(other) => other,
     }
@@ -92,7 +104,7 @@ pub(crate) fn file_error(py: Python<'_>, path: &Path, error: io::Error) -> PyErr
         Some(number) => {
             return PyOSError::new_err((number, os_text(number), path.as_os_str().to_owned()));
         }
-        // It names a temporary file.
+        // Its text would name a temporary file, which the caller does not know.
         None => PyErr::from(error),
     };
     match exception.value(py).setattr("filename", path.as_os_str()) {

@@ -99,7 +99,8 @@ impl Rule {
         Ok(hasher.finish())
     }
 
-    /// The parts run together, so nested tuples and single parts would hash like flat ones.
+    /// The parts of a tuple are absorbed without a separator. So a nested tuple, or a tuple of one part,
+    /// would hash like a flat one, and is refused.
     fn absorb_tuple(&self, tuple: &Bound<'_, PyTuple>, hasher: &mut impl Hasher) -> PyResult<()> {
         if self.items == Items::Bytes {
             return Err(self.refuse(tuple));
@@ -169,7 +170,8 @@ fn absorb_bytes(bytes: &[u8], hasher: &mut impl Hasher) {
     hasher.write(bytes);
 }
 
-/// A view is an item if it is a string of bytes. Copied, as others may write it.
+/// A view is an item if it is a string of bytes. Its bytes are copied, because other threads may write
+/// them.
 fn bytes_of_view<'py>(view: &Bound<'py, PyMemoryView>) -> PyResult<Bound<'py, PyBytes>> {
     let format: String = view.getattr("format")?.extract()?;
     let dimensions: usize = view.getattr("ndim")?.extract()?;

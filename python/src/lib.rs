@@ -5,8 +5,10 @@
 //! | `item` | the hash of a Python value |
 //! | `batch` | many items: where they come from, and what is done with them |
 //! | `buffer`, `arrow` | items in the memory of other objects, with `unsafe` |
+//! | `ndarray` | arrays of numpy, with `unsafe` |
 //! | `direct` | fast calls of methods, and fast access to items, with `unsafe` |
-//! | `filter`, `expiring` | the classes |
+//! | `filter`, `expiring`, `shared` | the classes, with their `methods` in Python |
+//! | `common` | the methods that filters of threads and of processes have in common |
 //! | `clock` | when the epochs of an expiring filter begin |
 //! | `snapshot` | bytes, files, and dumps of the server |
 //! | `tokens` | what to do while all reservation tokens are in use |
@@ -22,11 +24,15 @@ mod arrow;
 mod batch;
 mod buffer;
 mod clock;
+mod common;
 mod direct;
 mod errors;
 mod expiring;
 mod filter;
 mod item;
+mod ndarray;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod shared;
 mod snapshot;
 mod stats;
 mod tokens;
@@ -36,10 +42,13 @@ use pyo3::prelude::*;
 /// The compiled part of `guira_filter`.
 #[pymodule(gil_used = false)]
 mod _guira_filter {
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    #[pymodule_export]
+    use super::shared::{Participants, SharedFileError, SharedFilter, restore_shared_filter};
     use super::*;
     #[pymodule_export]
     use super::{
-        errors::{FullError, SnapshotError},
+        errors::{BusyError, FullError, SnapshotError},
         expiring::{ExpiringFilter, restore_expiring_filter},
         filter::{Filter, restore_filter},
         stats::Stats,

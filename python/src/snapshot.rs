@@ -161,7 +161,7 @@ pub(crate) fn from_bytes<F: Stored>(
         let bytes = PyBackedBytes::from(bytes.clone());
         return py.detach(|| decode(&bytes, max_bytes, age));
     }
-    // Others may write it, so it is copied.
+    // Other threads may write the buffer during the call, so its bytes are copied first.
     let bytes = buffer::bytes_of(&buffer::of(data)?)?;
     py.detach(|| decode(&bytes, max_bytes, age))
 }
@@ -215,7 +215,7 @@ fn save_to(filter: &impl Source, path: &Path) -> io::Result<()> {
     }
     file.as_file().sync_all()?;
     file.persist(path)?;
-    // The rename itself.
+    // The rename is on the disk only after this.
     #[cfg(unix)]
     opened.sync_all()?;
     Ok(())

@@ -13,7 +13,13 @@ import guira_filter
 import pytest
 
 ROOT = Path(__file__).parents[1]
-CLASSES = [guira_filter.Filter, guira_filter.ExpiringFilter, guira_filter.Stats]
+CLASSES = [
+    guira_filter.Filter,
+    guira_filter.ExpiringFilter,
+    guira_filter.SharedFilter,
+    guira_filter.Stats,
+    guira_filter.Participants,
+]
 MEMBERS = [
     pytest.param(member, id=f"{kind.__name__}.{name}")
     for kind in CLASSES
@@ -23,10 +29,11 @@ MEMBERS = [
 
 
 @pytest.mark.parametrize("member", MEMBERS)
-def test_docstrings(member: object) -> None:
+def test_docstrings(member: object, tmp_path: Path) -> None:
     doc = inspect.getdoc(member)
     assert doc, "no docstring"
-    examples = doctest.DocTestParser().get_doctest(doc, vars(guira_filter).copy(), "", None, 0)
+    names = {**vars(guira_filter), "path": tmp_path / "filter"}
+    examples = doctest.DocTestParser().get_doctest(doc, names, "", None, 0)
     assert doctest.DocTestRunner().run(examples).failed == 0
 
 
@@ -55,7 +62,7 @@ def test_examples(example: Path, tmp_path: Path) -> None:
 
 
 def test_there_are_examples() -> None:
-    assert len(EXAMPLES) == 3
+    assert len(EXAMPLES) == 4
 
 
 def test_everything_is_exported() -> None:

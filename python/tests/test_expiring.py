@@ -129,6 +129,20 @@ def test_no_item_expires_early_while_epochs_are_caught_up() -> None:
         clock.join()
 
 
+def test_a_filter_grows_and_forgets() -> None:
+    f = ExpiringFilter(60, 100, 1e-4, max_capacity=5000, epochs=6, clock="manual")
+    assert f.capacity < 5000 == f.max_capacity
+    f.update(range(2500))
+    f.tick(40)
+    f.update(range(2500, 5000))
+    assert all(f.contains_many(range(5000)))
+    assert f.stats().doublings > 3
+    f.tick(80)
+    # All that is found of these is false positives.
+    assert sum(f.contains_many(range(2500))) < 25
+    assert all(f.contains_many(range(2500, 5000)))
+
+
 def test_merge_keeps_times() -> None:
     a = ExpiringFilter(60, epochs=6, seed=7, clock="manual")
     b = ExpiringFilter(60, epochs=6, seed=7, clock="manual")

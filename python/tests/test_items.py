@@ -13,7 +13,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from guira_filter import ExpiringFilter, Filter, FullError, Stats
+from guira_filter import BusyError, ExpiringFilter, Filter, FullError, Stats
 
 GOLDEN = Path(__file__).parents[2] / "tests" / "tests" / "data" / "hashes.txt"
 
@@ -220,4 +220,10 @@ def test_a_failed_add_is_one_failure() -> None:
     with pytest.raises(FullError) as caught:
         f.add("ani")
     assert caught.value.index == 0
+    assert not isinstance(caught.value, BusyError)
     assert f.stats().failed_inserts == failed + 1
+
+
+def test_what_may_succeed_soon_is_a_kind_of_full() -> None:
+    assert issubclass(BusyError, FullError)
+    assert BusyError("").index == 0

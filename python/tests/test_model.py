@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 import pickle
+import tempfile
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from guira_filter import ExpiringFilter, Filter, FullError
+from guira_filter import ExpiringFilter, Filter, FullError, SharedFilter
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -188,6 +190,39 @@ class Plain(RuleBasedStateMachine):
             assert len(self.f) == self.counts.total()
 
 
+class Shared(Plain):
+    """A filter in a file. It has no copies, digests and unions."""
+
+    copied = united = None
+
+    @initialize(prefer=st.sampled_from(["speed", "space"]))
+    def start(self, prefer: Any) -> None:
+        self.directory = tempfile.TemporaryDirectory()
+        path = Path(self.directory.name, "filter")
+        self.f = SharedFilter.create(path, 2000, fingerprint_bits=30, prefer=prefer, seed=7)
+
+    @rule(how=st.sampled_from(["open", "pickle", "another"]))
+    def opened(self, how: str) -> None:
+        if how == "pickle":
+            self.f = pickle.loads(pickle.dumps(self.f))
+            return
+        path, self.f = self.f.path, None
+        if how == "another":
+            assert SharedFilter.recount(path) == self.counts.total()
+        self.f = SharedFilter.open(path)
+
+    @rule()
+    def saved(self) -> None:
+        copy = Filter.from_bytes(self.f.to_bytes())
+        assert (len(copy), copy.seed) == (len(self.f), self.f.seed)
+        for key, count in self.counts.items():
+            assert copy.contains_hashes([key]) == [count > 0]
+
+    def teardown(self) -> None:
+        if hasattr(self, "directory"):
+            self.directory.cleanup()
+
+
 class Expiring(RuleBasedStateMachine):
     """One copy of each item, and the epoch in which it was last seen."""
 
@@ -276,5 +311,7 @@ class Expiring(RuleBasedStateMachine):
 
 TestPlain = Plain.TestCase
 TestPlain.settings = RUNS
+TestShared = Shared.TestCase
+TestShared.settings = RUNS
 TestExpiring = Expiring.TestCase
 TestExpiring.settings = RUNS

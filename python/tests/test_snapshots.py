@@ -28,6 +28,7 @@ MAKERS: dict[str, Callable[[], Filter | ExpiringFilter]] = {
     "growing": lambda: Filter(100, max_capacity=10_000),
     "bytes": lambda: Filter(1000, items="bytes"),
     "expiring": lambda: ExpiringFilter(60, 1000, items="bytes", clock="manual"),
+    "growing expiring": lambda: ExpiringFilter(60, 100, max_capacity=10_000, clock="manual"),
 }
 
 COPIES: dict[str, Callable[[Any], Any]] = {
@@ -243,6 +244,7 @@ EXPIRING: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"ttl": 60, "epochs": 10**6}, ValueError, "got 1000000"),
     ({"ttl": 60, "clock": "sundial"}, ValueError, "'sundial'"),
     ({"ttl": 60, "capacity": 0}, ValueError, "at least 1"),
+    ({"ttl": 60, "max_capacity": 3}, ValueError, "max_capacity 3"),
 ]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
-from guira_filter import ExpiringFilter, Filter, FullError, Stats
+from guira_filter import ExpiringFilter, Filter, FullError, SharedFilter, Stats
 from numpy.typing import NDArray  # noqa: TC002
 
 f = Filter(1000, 0.01, max_capacity=5000, prefer="speed", seed=7, items="any")
@@ -43,6 +43,14 @@ added: NDArray[np.bool_] = e.add_or_refresh_many(np.arange(3))
 restored: ExpiringFilter = ExpiringFilter.from_bytes(e.to_bytes(), age=60)
 
 
+s = SharedFilter.open_or_create("filter", 1000, 0.01, prefer="space", seed=7, max_processes=8)
+s = SharedFilter.open(Path("filter"), items="bytes")
+won: bool = s.add_unique("a")
+each: NDArray[np.bool_] = s.add_unique_many(np.arange(3))
+path: Path = s.path
+exact: int = SharedFilter.recount(path) + s.repair() + s.participants().deaths
+
+
 def index(error: FullError) -> int:
     return error.index
 
@@ -57,6 +65,8 @@ f.merge(e)  # type: ignore[arg-type]
 f.union_with(copied)
 e.union_with(f)  # type: ignore[arg-type]
 f.seed = 5  # type: ignore[misc]
+SharedFilter("filter")  # type: ignore[call-arg]
+s.merge(s)  # type: ignore[attr-defined]
 Filter(items="all")  # type: ignore[arg-type]
 ExpiringFilter()  # type: ignore[call-arg]
 wrong: list[Any] = f.contains_many(np.arange(3))  # type: ignore[assignment]

@@ -1,6 +1,11 @@
 """A concurrent cuckoo filter: approximate membership with deletion, growth and expiry."""
 
+import sys
+from typing import TYPE_CHECKING
+
+from . import _guira_filter
 from ._guira_filter import (
+    BusyError,
     ExpiringFilter,
     Filter,
     FullError,
@@ -10,6 +15,7 @@ from ._guira_filter import (
 )
 
 __all__ = [
+    "BusyError",
     "ExpiringFilter",
     "Filter",
     "FullError",
@@ -17,3 +23,17 @@ __all__ = [
     "Stats",
     "__version__",
 ]
+
+if sys.platform == "linux" and hasattr(_guira_filter, "SharedFilter"):
+    from ._guira_filter import Participants, SharedFileError, SharedFilter
+
+    __all__ += ["Participants", "SharedFileError", "SharedFilter"]
+
+if not TYPE_CHECKING:  # A type checker would take any name for an attribute.
+
+    def __getattr__(name: str) -> object:
+        """Say why a name of shared filters is missing."""
+        message = f"module {__name__!r} has no attribute {name!r}"
+        if name in {"Participants", "SharedFileError", "SharedFilter"}:
+            message += ": shared filters need Linux on a 64-bit processor"
+        raise AttributeError(message)

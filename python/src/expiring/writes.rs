@@ -1,7 +1,7 @@
 //! Operations between two looks at the clock: see [`crate::clock`].
 
 use super::ExpiringFilter;
-use crate::{clock::Ticket, tokens::retried};
+use crate::{batch::Refused, clock::Ticket, errors::insert_error, tokens::retried};
 use guira::{BatchError, InsertError};
 use pyo3::prelude::*;
 
@@ -49,7 +49,7 @@ impl ExpiringFilter {
         written: Written,
     ) -> PyResult<bool> {
         let ticket = self.begin(py);
-        let answer = retried(py, write)?;
+        let answer = retried(py, write, insert_error)?;
         let is_written = answer || matches!(written, Written::All);
         if is_written && self.clock.is_late(ticket) {
             py.detach(|| self.write_again(&[hash]));
@@ -62,7 +62,7 @@ impl ExpiringFilter {
         &'a self,
         write: impl Fn(&[u64], &mut [bool]) -> Result<(), BatchError> + Sync + 'a,
         written: Written,
-    ) -> impl Fn(&[u64], &mut [bool]) -> Result<(), BatchError> + Sync + 'a {
+    ) -> impl Fn(&[u64], &mut [bool]) -> Result<(), Refused> + Sync + 'a {
         move |hashes, answers| {
             let ticket = self.begin_chunk();
             let result = write(hashes, answers);
@@ -75,7 +75,7 @@ impl ExpiringFilter {
                 let places = (0..decided).filter(is_written);
                 self.write_again(&places.map(|at| hashes[at]).collect::<Vec<_>>());
             }
-            result
+            Ok(result?)
         }
     }
 
@@ -94,9 +94,7 @@ impl ExpiringFilter {
         }
     }
 
-    pub(super) fn insert_all(
-        &self,
-    ) -> impl Fn(&[u64], &mut [bool]) -> Result<(), BatchError> + Sync {
+    pub(super) fn insert_all(&self) -> impl Fn(&[u64], &mut [bool]) -> Result<(), Refused> + Sync {
         self.writing(
             |hashes, _| self.table.insert_hash_batch(hashes),
             Written::All,
@@ -105,7 +103,7 @@ impl ExpiringFilter {
 
     pub(super) fn insert_unique_all(
         &self,
-    ) -> impl Fn(&[u64], &mut [bool]) -> Result<(), BatchError> + Sync {
+    ) -> impl Fn(&[u64], &mut [bool]) -> Result<(), Refused> + Sync {
         let insert =
             |hashes: &[u64], added: &mut [bool]| self.table.insert_unique_hash_batch(hashes, added);
         self.writing(insert, Written::Answered)
@@ -113,7 +111,7 @@ impl ExpiringFilter {
 
     pub(super) fn contains_all(
         &self,
-    ) -> impl Fn(&[u64], &mut [bool]) -> Result<(), BatchError> + Sync {
+    ) -> impl Fn(&[u64], &mut [bool]) -> Result<(), Refused> + Sync {
         |hashes, found| {
             self.begin_chunk();
             self.table.contains_hash_batch(hashes, found);
@@ -121,9 +119,7 @@ impl ExpiringFilter {
         }
     }
 
-    pub(super) fn remove_all(
-        &self,
-    ) -> impl Fn(&[u64], &mut [bool]) -> Result<(), BatchError> + Sync {
+    pub(super) fn remove_all(&self) -> impl Fn(&[u64], &mut [bool]) -> Result<(), Refused> + Sync {
         |hashes, removed| {
             self.begin_chunk();
             self.table.remove_hash_batch(hashes, removed);

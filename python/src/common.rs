@@ -1,0 +1,284 @@
+//! The methods that `Filter` and `SharedFilter` have in common.
+
+use crate::{
+    batch::{self, Keys, Refused},
+    direct::Hashing,
+};
+use pyo3::prelude::*;
+
+/// A filter of hashes.
+pub(crate) trait Hashed: Hashing + Sync {
+    fn add_hash(&self, py: Python<'_>, hash: u64) -> PyResult<()>;
+
+    fn add_unique_hash(&self, py: Python<'_>, hash: u64) -> PyResult<bool>;
+
+    fn discard_hash(&self, py: Python<'_>, hash: u64) -> PyResult<bool>;
+
+    fn contains_hash(&self, hash: u64) -> bool;
+
+    fn count_hash(&self, hash: u64) -> usize;
+
+    fn add_all(&self, hashes: &[u64]) -> Result<(), Refused>;
+
+    fn add_unique_all(&self, hashes: &[u64], added: &mut [bool]) -> Result<(), Refused>;
+
+    fn discard_all(&self, hashes: &[u64], discarded: &mut [bool]);
+
+    fn contains_all(&self, hashes: &[u64], found: &mut [bool]);
+
+    fn len(&self) -> usize;
+
+    fn capacity(&self) -> usize;
+
+    fn stats(&self) -> guira::Stats;
+}
+
+/// Implements the methods of Python for a class that is [`Hashed`]. The second argument makes a filter
+/// `f` in the examples.
+macro_rules! methods {
+    ($class:ident, $make:literal) => {
+        #[pymethods]
+        impl $class {
+            /// Adds a copy of an item.
+            ///
+            /// FullError if there is no room; then nothing was added or removed.
+            ///
+            #[doc = concat!("    >>> f = ", $make)]
+            ///     >>> f.add("ani"); f.add("ani")
+            ///     >>> f.count("ani")
+            ///     2
+            #[pyo3(signature = (item, /))]
+            fn add(&self, item: &Bound<'_, PyAny>) -> PyResult<()> {
+                self.add_hash(item.py(), self.rule().hash(item)?)
+            }
+
+            /// Adds an item unless it is present. True if this call added it.
+            ///
+            /// When threads race to add an absent item, exactly one call returns True. At the
+            /// false-positive rate an absent item gets False, and is then not added.
+            ///
+            #[doc = concat!("    >>> f = ", $make)]
+            ///     >>> f.add_unique("order-4711"), f.add_unique("order-4711")
+            ///     (True, False)
+            #[pyo3(signature = (item, /))]
+            fn add_unique(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
+                self.add_unique_hash(item.py(), self.rule().hash(item)?)
+            }
+
+            fn __contains__(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
+                Ok(self.contains_hash(self.rule().hash(item)?))
+            }
+
+            /// Removes a copy of an item. True if there was one.
+            ///
+            #[doc = concat!("    >>> f = ", $make)]
+            ///     >>> f.add("ani")
+            ///     >>> f.discard("ani"), f.discard("ani")
+            ///     (True, False)
+            #[pyo3(signature = (item, /))]
+            fn discard(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
+                self.discard_hash(item.py(), self.rule().hash(item)?)
+            }
+
+            /// Removes a copy of an item. KeyError if it is absent.
+            ///
+            #[doc = concat!("    >>> f = ", $make)]
+            ///     >>> f.remove("ani")
+            ///     Traceback (most recent call last):
+            ///     KeyError: 'ani'
+            #[pyo3(signature = (item, /))]
+            fn remove(&self, item: &Bound<'_, PyAny>) -> PyResult<()> {
+                match self.discard_hash(item.py(), self.rule().hash(item)?)? {
+                    true => Ok(()),
+                    false => Err(pyo3::exceptions::PyKeyError::new_err(item.clone().unbind())),
+                }
+            }
+
+            /// The number of copies of an item, and of items that collide with it.
+            #[pyo3(signature = (item, /))]
+            fn count(&self, item: &Bound<'_, PyAny>) -> PyResult<usize> {
+                Ok(self.count_hash(self.rule().hash(item)?))
+            }
+
+            /// The 64-bit hash of an item, for the methods whose names end in `_hashes`.
+            ///
+            #[doc = concat!("    >>> f = ", $make)]
+            ///     >>> f.update_hashes([f.hash_of("ani")])
+            ///     >>> "ani" in f
+            ///     True
+            #[pyo3(signature = (item, /))]
+            fn hash_of(&self, item: &Bound<'_, PyAny>) -> PyResult<u64> {
+                self.rule().hash(item)
+            }
+
+            /// Adds a copy of each item.
+            ///
+            /// A batch is an iterable of items, a numpy array, another buffer, or a column of
+            /// Arrow, such as a polars Series. The GIL is released once. FullError has the `index`
+            /// of the first item that was not added.
+            ///
+            #[doc = concat!("    >>> f = ", $make)]
+            ///     >>> f.update(["ani", "koel"])
+            ///     >>> len(f)
+            ///     2
+            #[pyo3(signature = (items, /))]
+            fn update(&self, items: &Bound<'_, PyAny>) -> PyResult<()> {
+                crate::common::update(self, items, crate::batch::Keys::Items(self.rule()))
+            }
+
+            /// Whether each item is present: an ndarray for an array, and a list for other batches.
+            ///
+            #[doc = concat!("    >>> f = ", $make)]
+            ///     >>> f.add("ani")
+            ///     >>> f.contains_many(["ani", "koel"])
+            ///     [True, False]
+            #[pyo3(signature = (items, /))]
+            fn contains_many<'py>(&self, items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+                crate::common::contains(self, items, crate::batch::Keys::Items(self.rule()))
+            }
+
+            /// `add_unique` of each item: which of them this call added.
+            ///
+            #[doc = concat!("    >>> f = ", $make)]
+            ///     >>> f.add_unique_many(["ani", "koel", "ani"])
+            ///     [True, True, False]
+            #[pyo3(signature = (items, /))]
+            fn add_unique_many<'py>(
+                &self,
+                items: &Bound<'py, PyAny>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                crate::common::add_unique(self, items, crate::batch::Keys::Items(self.rule()))
+            }
+
+            /// `discard` of each item: which of them were present.
+            ///
+            #[doc = concat!("    >>> f = ", $make)]
+            ///     >>> f.add("ani")
+            ///     >>> f.discard_many(["ani", "ani"])
+            ///     [True, False]
+            #[pyo3(signature = (items, /))]
+            fn discard_many<'py>(&self, items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+                crate::common::discard(self, items, crate::batch::Keys::Items(self.rule()))
+            }
+
+            /// `update` with hashes: an array of uint64, or an iterable of ints from 0 to
+            /// 2**64 - 1.
+            #[pyo3(signature = (hashes, /))]
+            fn update_hashes(&self, hashes: &Bound<'_, PyAny>) -> PyResult<()> {
+                crate::common::update(self, hashes, crate::batch::Keys::Hashes)
+            }
+
+            /// `contains_many` with hashes.
+            #[pyo3(signature = (hashes, /))]
+            fn contains_hashes<'py>(
+                &self,
+                hashes: &Bound<'py, PyAny>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                crate::common::contains(self, hashes, crate::batch::Keys::Hashes)
+            }
+
+            /// `add_unique_many` with hashes.
+            #[pyo3(signature = (hashes, /))]
+            fn add_unique_hashes<'py>(
+                &self,
+                hashes: &Bound<'py, PyAny>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                crate::common::add_unique(self, hashes, crate::batch::Keys::Hashes)
+            }
+
+            /// `discard_many` with hashes.
+            #[pyo3(signature = (hashes, /))]
+            fn discard_hashes<'py>(
+                &self,
+                hashes: &Bound<'py, PyAny>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                crate::common::discard(self, hashes, crate::batch::Keys::Hashes)
+            }
+
+            /// The counters of the filter, for metrics.
+            #[pyo3(name = "stats")]
+            fn stats_object(&self) -> crate::stats::Stats {
+                self.stats().into()
+            }
+
+            fn __len__(&self) -> usize {
+                self.len()
+            }
+
+            fn __sizeof__(&self) -> usize {
+                self.stats().memory_usage
+            }
+
+            /// Distinct items for which there is room at the present size.
+            #[getter(capacity)]
+            fn capacity_now(&self) -> usize {
+                self.capacity()
+            }
+
+            /// The share of slots in use, from 0 to 1.
+            #[getter]
+            fn load_factor(&self) -> f64 {
+                self.stats().load_factor
+            }
+
+            /// The bytes that the filter occupies.
+            #[getter]
+            fn nbytes(&self) -> usize {
+                self.stats().memory_usage
+            }
+
+            /// The seed of the hashes. Keep it secret if strangers choose the items.
+            #[getter]
+            fn seed(&self) -> u64 {
+                self.rule().seed()
+            }
+
+            /// "any" or "bytes": which values are items.
+            #[getter(items)]
+            fn items_name(&self) -> &'static str {
+                self.rule().items.name()
+            }
+        }
+    };
+}
+pub(crate) use methods;
+
+pub(crate) fn update(
+    filter: &impl Hashed,
+    items: &Bound<'_, PyAny>,
+    keys: Keys<'_>,
+) -> PyResult<()> {
+    batch::apply(items, keys, &|_| (), &|hashes, _| filter.add_all(hashes))
+}
+
+pub(crate) fn contains<'py>(
+    filter: &impl Hashed,
+    items: &Bound<'py, PyAny>,
+    keys: Keys<'_>,
+) -> PyResult<Bound<'py, PyAny>> {
+    batch::answers(items, keys, &|_| (), &|hashes, found| {
+        filter.contains_all(hashes, found);
+        Ok(())
+    })
+}
+
+pub(crate) fn add_unique<'py>(
+    filter: &impl Hashed,
+    items: &Bound<'py, PyAny>,
+    keys: Keys<'_>,
+) -> PyResult<Bound<'py, PyAny>> {
+    batch::answers(items, keys, &|_| (), &|hashes, added| {
+        filter.add_unique_all(hashes, added)
+    })
+}
+
+pub(crate) fn discard<'py>(
+    filter: &impl Hashed,
+    items: &Bound<'py, PyAny>,
+    keys: Keys<'_>,
+) -> PyResult<Bound<'py, PyAny>> {
+    batch::answers(items, keys, &|_| (), &|hashes, discarded| {
+        filter.discard_all(hashes, discarded);
+        Ok(())
+    })
+}

@@ -1,0 +1,296 @@
+//! What Python sees of `SharedFilter`.
+
+use super::{
+    SharedFilter,
+    errors::{attach_error, open_error, recount_error},
+};
+use crate::{
+    arguments::{Items, Preference, Settings, Whole},
+    common::Hashed,
+    direct::Hashing,
+    snapshot,
+};
+use guira_shm::OpenError;
+use pyo3::{exceptions::PyTypeError, prelude::*, types::PyBytes};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// The processes that can share a filter, unless `max_processes` says otherwise.
+const PROCESSES: usize = 63;
+
+impl SharedFilter {
+    #[expect(unsafe_code, reason = "as `open`")]
+    fn create_file(
+        path: &Path,
+        settings: Settings,
+        max_processes: usize,
+        items: Items,
+    ) -> Result<Self, OpenError> {
+        let builder = settings.builder();
+        // SAFETY: as in `ByHash::open`.
+        drop(unsafe { guira_shm::SharedFilter::create_for(path, builder, max_processes) }?);
+        Self::open_file(path, items)
+    }
+}
+
+#[pymethods]
+impl SharedFilter {
+    /// Creates a file with an empty filter, and opens it. FileExistsError if there is a file.
+    ///
+    /// All its memory is allocated at once, so OSError if the file system has no room for it. Only
+    /// the owner can read and write the file.
+    ///
+    ///     >>> f = SharedFilter.create(path, 1000, 0.01, max_processes=8)
+    ///     >>> len(f), f.participants().max
+    ///     (0, 8)
+    ///
+    /// max_processes: the most that can use it at a time, 255 at most.
+    /// The other arguments have the meaning that they have for `Filter`.
+    #[allow(clippy::too_many_arguments)] // They are keywords.
+    #[staticmethod]
+    #[pyo3(signature = (
+        path, capacity = Whole(1024), false_positive_rate = None, *,
+        prefer = Preference(guira::Prefer::Speed), fingerprint_bits = None, seed = None,
+        max_processes = Whole(PROCESSES), items = Items::Any,
+    ), text_signature = "(path, capacity=1024, false_positive_rate=None, *, prefer='speed', \
+        fingerprint_bits=None, seed=None, max_processes=63, items='any')")]
+    fn create(
+        py: Python<'_>,
+        path: PathBuf,
+        capacity: Whole<usize>,
+        false_positive_rate: Option<f64>,
+        prefer: Preference,
+        fingerprint_bits: Option<Whole<u32>>,
+        seed: Option<Whole<u64>>,
+        max_processes: Whole<usize>,
+        items: Items,
+    ) -> PyResult<Self> {
+        let settings = Settings {
+            capacity,
+            false_positive_rate,
+            prefer,
+            fingerprint_bits,
+            seed,
+        };
+        py.detach(|| Self::create_file(&path, settings, max_processes.0, items))
+            .map_err(|error| open_error(py, &path, error))
+    }
+
+    /// Opens the filter in a file, in microseconds whatever its size.
+    ///
+    /// FileNotFoundError or another OSError if the file cannot be opened, and SharedFileError if it
+    /// has no filter.
+    ///
+    ///     >>> f = SharedFilter.create(path, 1000)
+    ///     >>> f.add("ani")
+    ///     >>> "ani" in SharedFilter.open(path)
+    ///     True
+    ///
+    /// items: must be the same in all processes; the file does not say it.
+    #[staticmethod]
+    #[pyo3(
+        signature = (path, *, items = Items::Any),
+        text_signature = "(path, *, items='any')"
+    )]
+    fn open(py: Python<'_>, path: PathBuf, items: Items) -> PyResult<Self> {
+        py.detach(|| Self::open_file(&path, items))
+            .map_err(|error| open_error(py, &path, error))
+    }
+
+    /// Opens the filter in a file, which it creates if there is none. When processes race to create
+    /// it, all get the same filter.
+    ///
+    /// The arguments describe a new filter. A filter that exists keeps its settings.
+    ///
+    ///     >>> f = SharedFilter.open_or_create(path, 1000)
+    ///     >>> SharedFilter.open_or_create(path, 2000).capacity
+    ///     1000
+    #[allow(clippy::too_many_arguments)] // They are keywords.
+    #[staticmethod]
+    #[pyo3(signature = (
+        path, capacity = Whole(1024), false_positive_rate = None, *,
+        prefer = Preference(guira::Prefer::Speed), fingerprint_bits = None, seed = None,
+        max_processes = Whole(PROCESSES), items = Items::Any,
+    ), text_signature = "(path, capacity=1024, false_positive_rate=None, *, prefer='speed', \
+        fingerprint_bits=None, seed=None, max_processes=63, items='any')")]
+    fn open_or_create(
+        py: Python<'_>,
+        path: PathBuf,
+        capacity: Whole<usize>,
+        false_positive_rate: Option<f64>,
+        prefer: Preference,
+        fingerprint_bits: Option<Whole<u32>>,
+        seed: Option<Whole<u64>>,
+        max_processes: Whole<usize>,
+        items: Items,
+    ) -> PyResult<Self> {
+        let settings = Settings {
+            capacity,
+            false_positive_rate,
+            prefer,
+            fingerprint_bits,
+            seed,
+        };
+        py.detach(|| match Self::open_file(&path, items) {
+            Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
+                match Self::create_file(&path, settings, max_processes.0, items) {
+                    // Another process was first.
+                    Err(OpenError::Exists) => Self::open_file(&path, items),
+                    created => created,
+                }
+            }
+            opened => opened,
+        })
+        .map_err(|error| open_error(py, &path, error))
+    }
+
+    /// Counts the items of a file that no process uses, so that `len` is exact again after
+    /// processes were killed. Returns the number.
+    ///
+    /// BusyError if a process uses the filter, be it this one.
+    ///
+    ///     >>> f = SharedFilter.create(path, 1000)
+    ///     >>> f.update(["ani", "koel"])
+    ///     >>> del f
+    ///     >>> SharedFilter.recount(path)
+    ///     2
+    #[staticmethod]
+    #[pyo3(signature = (path, /))]
+    fn recount(py: Python<'_>, path: PathBuf) -> PyResult<usize> {
+        let mut filter = py
+            .detach(|| Self::open_file(&path, Items::Any))
+            .map_err(|error| open_error(py, &path, error))?;
+        py.detach(|| filter.table.recount())
+            .map_err(|error| recount_error(py, &path, error))
+    }
+
+    /// Takes one of the seats for processes, unless this process has one. BusyError if all are
+    /// taken.
+    ///
+    /// Opening a file takes a seat. A child process that uses its parent's filter takes its own by
+    /// this call, or in its first call that needs one.
+    ///
+    ///     >>> f = SharedFilter.create(path, 1000)
+    ///     >>> f.participants().in_use
+    ///     1
+    fn attach(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.table.attach()).map_err(attach_error)
+    }
+
+    /// Completes or undoes what killed processes have begun. Returns the number of these processes.
+    ///
+    /// An `add` that finds no room does this by itself. Call it after a process was killed, for
+    /// example in its parent.
+    ///
+    ///     >>> SharedFilter.create(path, 1000).repair()
+    ///     0
+    fn repair(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.table.repair()).processes
+    }
+
+    /// How many processes share the filter.
+    fn participants(&self) -> Participants {
+        let guira_shm::Participants {
+            in_use,
+            max,
+            deaths,
+            ..
+        } = self.table.participants();
+        Participants {
+            in_use,
+            max,
+            deaths,
+        }
+    }
+
+    /// Removes all items.
+    fn clear(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.table.clear()).map_err(attach_error)
+    }
+
+    /// The items as bytes, while processes use the filter. `Filter.from_bytes` makes a filter of
+    /// this process from them.
+    ///
+    ///     >>> f = SharedFilter.create(path, 100)
+    ///     >>> f.add("ani")
+    ///     >>> "ani" in Filter.from_bytes(f.to_bytes())
+    ///     True
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.attach(py)?;
+        snapshot::to_bytes(py, self)
+    }
+
+    /// Writes the items to another file, which `Filter.load` reads, while processes use the filter.
+    /// That file is replaced at once, also if the machine crashes.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        self.attach(py)?;
+        snapshot::save(py, self, &path)
+    }
+
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (PathBuf, &'static str))> {
+        let restore = py
+            .import("guira_filter._guira_filter")?
+            .getattr("_restore_shared_filter")?;
+        Ok((restore, (self.path.clone(), self.rule().items.name())))
+    }
+
+    fn __copy__(&self) -> PyResult<Self> {
+        Err(PyTypeError::new_err(
+            "a shared filter is not copied: `SharedFilter.open(f.path)` is the same filter, and \
+             `Filter.from_bytes(f.to_bytes())` is one of this process",
+        ))
+    }
+
+    #[pyo3(signature = (memo, /))]
+    fn __deepcopy__(&self, memo: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let _ = memo;
+        self.__copy__()
+    }
+
+    fn __repr__(&self) -> String {
+        let (path, items) = (self.path.display(), self.rule().items.name());
+        let (capacity, len) = (self.capacity(), self.len());
+        format!("SharedFilter(path='{path}', capacity={capacity}, items='{items}', len={len})")
+    }
+
+    /// The absolute path of the file when it was opened.
+    #[getter]
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// The processes that share a filter.
+#[pyclass(frozen, get_all, module = "guira_filter")]
+#[derive(Debug)]
+pub(crate) struct Participants {
+    /// Processes that have a seat, including killed ones that have not been repaired.
+    in_use: usize,
+    /// The most processes.
+    max: usize,
+    /// Processes that were killed and have been repaired.
+    deaths: u64,
+}
+
+#[pymethods]
+impl Participants {
+    fn __repr__(&self) -> String {
+        format!("guira_filter.{self:?}")
+    }
+}
+
+/// What a pickle calls.
+#[pyfunction(name = "_restore_shared_filter")]
+#[pyo3(signature = (path, items, /))]
+pub(crate) fn restore_shared_filter(
+    py: Python<'_>,
+    path: PathBuf,
+    items: Items,
+) -> PyResult<SharedFilter> {
+    SharedFilter::open(py, path, items)
+}
