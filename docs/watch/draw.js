@@ -1,5 +1,5 @@
 "use strict";
-// Drawing: elements, and a table of buckets as a list that reads well aloud.
+// Drawing: elements, and a table of buckets as a list that suits screen readers.
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -29,7 +29,7 @@ function legend() {
   return element("details", { class: "marks" }, element("summary", {}, "What the marks O, S, T, D and K mean"), list);
 }
 
-// A slot in words.
+// The description of a slot.
 function slotText(stored, slot, word, names) {
   if (word.reserved && slot === word.slots.length - 1) return "a reservation";
   if (stored === 0) return "an empty slot";
@@ -48,7 +48,7 @@ function drawSlot(stored, slot, word, names, before) {
     box.append("empty");
     return box;
   }
-  // A hue for each fingerprint, for eyes that see it; the number says the same.
+  // A hue for each fingerprint. The number has the same information for readers who do not see it.
   box.style.setProperty("--hue", String((stored * 137) % 360));
   box.append(element("b", {}, hex(stored)));
   if (names.length) box.append(element("span", { class: "name" }, names.join(" / ")));
@@ -56,7 +56,7 @@ function drawSlot(stored, slot, word, names, before) {
   return box;
 }
 
-// `look`: by the number of a word what is said of it: ["P"], ["read"], ["written"].
+// `look` maps the number of a word to its tags: ["P"], ["read"], ["written"].
 function drawTable(state, names, look = {}, previous = undefined, labels = undefined) {
   const planes = state.words.length / state.buckets;
   const rows = planes > 1 && state.buckets <= 4 ? " rows" : "";

@@ -10,7 +10,7 @@ const engine = (() => {
     library = (await WebAssembly.instantiate(bytes, {})).instance.exports;
   }
 
-  // An operation that stops in its middle traps. What it had on the stack is given up.
+  // An operation that stops in its middle traps. Its stack is abandoned.
   function go() {
     const stack = library.__stack_pointer.value;
     try {
@@ -34,7 +34,7 @@ const engine = (() => {
     const reply = new TextDecoder().decode(
       new Uint8Array(library.memory.buffer, library.output(), library.output_len()),
     );
-    // A test compares these with what the library does outside of a browser.
+    // A test compares these with the results of the library outside a browser.
     if (globalThis.recorded) globalThis.recorded.push([command, reply]);
     const value = JSON.parse(reply);
     if (value !== null && value.error) throw new Error(`${value.error}: ${command}`);
@@ -44,12 +44,12 @@ const engine = (() => {
   return { load, call };
 })();
 
-// Words as one types them: without tabs and line ends, which separate commands.
+// Words as the user types them, without tabs and line ends, which separate commands.
 function cleaned(word) {
   return word.replace(/\s+/g, " ").trim().slice(0, 40);
 }
 
-// A table of words, with what the page knows of each.
+// A table of words, with the page's data about each.
 class Filter {
   constructor(layout, buckets, { more = 0, seed = 1 } = {}) {
     this.state = engine.call("new", layout, buckets, more, seed);
@@ -62,7 +62,7 @@ class Filter {
     return { word, ...item };
   }
 
-  // One operation: its answer, its steps, and the state after it.
+  // Performs one operation. Returns its answer, its steps, and the state after it.
   do(operation, word) {
     this.item(word);
     const result = engine.call(operation, word);
@@ -71,13 +71,13 @@ class Filter {
   }
 }
 
-// Which words a fingerprint may stand for: the filter does not know, the page remembers.
+// The words that a fingerprint may stand for. The page stores them, because the filter does not.
 class Names {
   constructor() {
     this.known = new Map();
   }
 
-  // Those that are known now: more may follow.
+  // The words that are known so far.
   now() {
     const names = new Names();
     names.known = new Map(this.known);
@@ -88,7 +88,7 @@ class Names {
     if (!this.known.has(word)) this.known.set(word, item);
   }
 
-  // The words that a slot of a bucket may stand for. A word that has doubled stores the upper bits.
+  // The words that a slot of a bucket may stand for. After a split, a slot stores only the upper bits.
   of(stored, index, state) {
     const level = state.words[index].level ?? 0;
     const first = state.first ?? 0;

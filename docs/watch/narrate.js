@@ -1,7 +1,7 @@
 "use strict";
-// From the steps of an operation to frames: a sentence for each step that one should see.
+// Turns the steps of an operation into frames, with a sentence for each step that is shown.
 
-// What a bucket holds, in words.
+// A description of the contents of a bucket.
 function holds(state, index, names) {
   const word = state.words[index];
   const slots = word.slots.map((stored, slot) => slotText(stored, slot, word, stored === 0 ? [] : names.of(stored, index, state)));
@@ -18,7 +18,7 @@ function isFull(word) {
   return word.slots.every((stored) => stored !== 0);
 }
 
-// The two homes of an item, as tags.
+// Tags for the two buckets of an item.
 function homes({ p, q }, more = {}) {
   const look = { [p]: ["its bucket"], [q]: ["its bucket"] };
   for (const [index, tag] of Object.entries(more)) look[index] = [...(look[index] ?? []), tag];
@@ -58,7 +58,7 @@ const ANSWERS = {
   count: (word, number) => `The count of “${word}” is ${number}.`,
 };
 
-// The frames of an operation on a word. `before`: the state in which it begins.
+// The frames of an operation on a word. `before` is the state in which it begins.
 function narrate(filter, operation, word, { last, claim = "" } = {}) {
   const before = filter.state;
   const item = filter.item(word);
@@ -82,7 +82,7 @@ function narrate(filter, operation, word, { last, claim = "" } = {}) {
     looked = true;
     const [a, b] = [at(p), at(q)];
     const said = `${bucketName(a, state)} holds ${holds(state, a, names)}; ${bucketName(b, state)} holds ${holds(state, b, names)}.`;
-    push(`It looks into both buckets: ${said}`, { [a]: "read", [b]: "read" });
+    push(`It checks both buckets: ${said}`, { [a]: "read", [b]: "read" });
   };
   const searched = (to) => {
     const seen = [...new Set(loads.slice(2))].filter((index) => index !== at(p) && index !== at(q));
@@ -92,7 +92,7 @@ function narrate(filter, operation, word, { last, claim = "" } = {}) {
     const more = seen.length > 12 ? [...most, `${seen.length - 12} more`] : most;
     const hops = path();
     const chain = to === undefined ? "" : ` The chain, from its end: ${list(hops)}; then “${word}” takes the slot that is left.`;
-    push(`Both are full. Each word in them could go to its own other bucket, so the insert searches there, and from there on: it looks into ${list(more)}, ${where}. Nothing is changed by the search.${chain}`, look);
+    push(`Both are full. Each word in them could go to its own other bucket, so the insert searches there, and continues from there: it checks ${list(more)}, ${where}. The search changes nothing.${chain}`, look);
   };
   // The moves that follow, in their order.
   const path = () => {
@@ -122,7 +122,7 @@ function narrate(filter, operation, word, { last, claim = "" } = {}) {
     if (step === "Outline" && moving === undefined && operation === "insert") searched(index);
     if (step === "Freeze" && !splits) {
       splits = true;
-      push("The filter is doubling, and this insert splits some words of it: a little work from each insert, so that none has to do it all.");
+      push("The filter is doubling, and this insert splits some words of it: each insert does a little of the work, so that none has to do all of it.");
     }
     const old = state;
     state = after;
@@ -146,7 +146,7 @@ function narrate(filter, operation, word, { last, claim = "" } = {}) {
         push(`${name(slot0, index)} is to move into ${where}, its other bucket. First comes O, an outline, in an empty slot there: it does not count as a copy yet.`, wrote);
         break;
       case "Advance":
-        push(`The version goes up by one: a lookup in another thread that has read one bucket already learns from it that something moved.`);
+        push(`The version goes up by one: a lookup in another thread that has already read one bucket learns from it that something moved.`);
         break;
       case "Shadow":
         moving = slot0;
@@ -161,13 +161,13 @@ function narrate(filter, operation, word, { last, claim = "" } = {}) {
       case "Erase": {
         const mark = after.words[index].mark;
         const filled = steps.slice(number + 1).every((later) => later.step !== "Outline" && later.step !== "Shadow") && after.words[index].slots.includes(item.fingerprint >> (after.words[index].level ?? 0));
-        const next = mark === "O" ? ` In the same step the next one, ${name(slot0, index)}, gets its outline in the slot.` : filled && operation === "insert" ? ` In the same step ${fingerprint} (${word}) takes the slot: it is in.` : "";
-        push(`T goes from ${where}.${next}`, wrote);
+        const next = mark === "O" ? ` In the same step the next one, ${name(slot0, index)}, gets its outline in the slot.` : filled && operation === "insert" ? ` In the same step ${fingerprint} (${word}) takes the slot: it is inserted.` : "";
+        push(`T is erased from ${where}.${next}`, wrote);
         if (mark === "O") moving = slot0;
         break;
       }
       case "Settle":
-        push(`D loses its mark: ${where} is at rest, and this move is over.`, wrote);
+        push(`D loses its mark: ${where} has no mark any more, and this move is complete.`, wrote);
         break;
       case "Take":
         push(`The slot of ${where} that holds ${fingerprint} becomes empty, in one step.`, wrote);
@@ -180,7 +180,7 @@ function narrate(filter, operation, word, { last, claim = "" } = {}) {
         push(GROWTH_STEPS[step](where, after.words[index]), index === undefined ? {} : wrote);
         break;
       default:
-        // The count of items is no word.
+        // The count of items is not a word.
         if (index !== undefined) push(`${step} in ${where}.`, wrote);
     }
   });
@@ -191,7 +191,7 @@ function narrate(filter, operation, word, { last, claim = "" } = {}) {
   return frames;
 }
 
-// What dropping the lowest bit, which was `bit`, does to a fingerprint of a word.
+// The effect of dropping the lowest bit, which was `bit`, of a fingerprint.
 function shortened(word, bit) {
   const stored = word.slots.find((stored) => stored !== 0);
   const bits = (number) => number.toString(2);
@@ -200,8 +200,8 @@ function shortened(word, bit) {
 
 const GROWTH_STEPS = {
   Freeze: (where) => `The word of ${where} is frozen: from here on no thread changes it, so each thread that continues the split computes the same two words.`,
-  Copy: (where, word) => word.slots.every((stored) => stored === 0) ? `No fingerprint there has its lowest stored bit set, so ${where} is made, and is empty.` : `What has its lowest stored bit set is copied to ${where}, without that bit: the place says it now. ${shortened(word, 1)} It does not count there yet.`,
-  Cut: (where, word) => word.slots.every((stored) => stored === 0) ? `Nothing stays in ${where}. Now both words count, each for its own.` : `What stays is packed again in ${where}, one bit shorter. ${shortened(word, 0)} Now both words count, each for its own.`,
+  Copy: (where, word) => word.slots.every((stored) => stored === 0) ? `No fingerprint there has its lowest stored bit set, so ${where} is made, and is empty.` : `Fingerprints whose lowest stored bit is set are copied to ${where}, without that bit: the place implies it now. ${shortened(word, 1)} They do not count there yet.`,
+  Cut: (where, word) => word.slots.every((stored) => stored === 0) ? `Nothing stays in ${where}. Now both words count, each for its own fingerprints.` : `The remaining fingerprints are packed again in ${where}, one bit shorter. ${shortened(word, 0)} Now both words count, each for its own fingerprints.`,
   MovePointer: () => `The split pointer advances: all words before it are split.`,
   Complete: () => `All words are split. The hint says so, and from now on lookups go to the new places at once.`,
 };

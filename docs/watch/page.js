@@ -1,5 +1,5 @@
 "use strict";
-// The page: one scene at a time, chosen by the address.
+// The page shows one scene at a time, which the address selects.
 class StoryScene {
   constructor(scene) {
     Object.assign(this, scene);
@@ -73,7 +73,7 @@ const page = (() => {
     await engine.load();
     const duets = engine.call("duets").map((duet) => new DuetScene(duet));
     scenes = [...SCENES.map((scene) => new StoryScene(scene)), ...duets, new FreePlay()];
-    // Open, where it does not fill the screen.
+    // Open by default if it does not fill the screen.
     const open = matchMedia("(min-width: 48rem)").matches;
     document.querySelector("nav").replaceChildren(element("details", { open }, element("summary", {}, "All scenes"), element("div", { class: "groups" }, ...links())));
     addEventListener("hashchange", () => show(true));

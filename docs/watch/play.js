@@ -1,6 +1,6 @@
 "use strict";
-// Free play: any word, any operation, several layouts and sizes, and a Bloom filter of the same
-// memory beside it.
+// Free play: any word, any operation, several layouts and sizes, next to a Bloom filter of the same
+// size.
 const LAYOUTS = {
   "8x2": "8 bits, 2 slots: as in the scenes",
   "10x6": "10 bits, 6 slots",
@@ -15,7 +15,7 @@ const LAYOUTS = {
 const BITS = (layout) => Number(layout.split("x")[0]);
 const PROBES = 2000;
 
-// A Bloom filter of as many bits, with as many hashes as are best when the cuckoo filter is full.
+// A Bloom filter of the same number of bits, with the best number of hashes for a full cuckoo filter.
 class Bloom {
   constructor(bits, items) {
     this.bits = bits;
@@ -23,7 +23,7 @@ class Bloom {
     this.set = new Set();
   }
 
-  // Two halves of the hash make all of them (Kirsch and Mitzenmacher 2006).
+  // All hashes are computed from the two halves of one (Kirsch and Mitzenmacher 2006).
   *places(hash) {
     const one = parseInt(hash.slice(0, 8), 16);
     const other = parseInt(hash.slice(8), 16) | 1;
@@ -43,7 +43,7 @@ class FreePlay {
   constructor() {
     this.id = "play";
     this.title = "Free play";
-    this.lead = "Any words, as many as you like. Beside the cuckoo filter is a Bloom filter of the same memory: it cannot remove, and it cannot count.";
+    this.lead = "Any words, as many as you like. Next to the cuckoo filter is a Bloom filter of the same size, which can neither remove nor count.";
   }
 
   build() {
@@ -105,10 +105,10 @@ class FreePlay {
     return this.filter.state.words.reduce((sum, word) => sum + (word.unmade ? 0 : word.slots.length), 0);
   }
 
-  // One operation on both filters. The frames of it, and what the Bloom filter says.
+  // Performs one operation on both filters, and returns its frames and the Bloom filter's answer.
   act(operation, word) {
     if (word === "") {
-      this.stepper.show([still(this.filter, "Type a word first: an empty one is not taken.")]);
+      this.stepper.show([still(this.filter, "Type a word first: it must not be empty.")]);
       return undefined;
     }
     const frames = narrate(this.filter, operation, word);
@@ -127,7 +127,7 @@ class FreePlay {
     }
     frames.at(-1).text += beside;
     this.stepper.show(frames, 0);
-    // An operation without a move is told at once; a chain is for watching.
+    // An operation without moves is shown at once, and a chain step by step.
     if (!frames.some((frame) => frame.state.words.some((one) => one.mark))) this.stepper.go(frames.length - 1);
     else this.stepper.toggle();
     this.tell();
@@ -145,12 +145,12 @@ class FreePlay {
         this.bloom.add(this.filter.item(word).hash);
       } else full = word;
     }
-    const text = full === undefined ? `${plural(added, "bird")} added.` : `${plural(added, "bird")} added; “${full}” got Full. Nothing was lost for it.`;
+    const text = full === undefined ? `${plural(added, "bird")} added.` : `${plural(added, "bird")} added; “${full}” got Full. No word was lost.`;
     this.stepper.show([still(this.filter, text)]);
     this.tell();
   }
 
-  // Load, rates and sizes of both.
+  // Load, rates and sizes of both filters.
   tell() {
     const { state } = this.filter;
     const { bloom } = this;

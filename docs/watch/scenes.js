@@ -1,15 +1,15 @@
 "use strict";
-// Scenes of one thread. Each builds its frames by what the library does; words are looked for that
-// show what the scene is about, so that it stays true if hashes change.
+// Scenes of one thread. Each builds its frames from the results of the library. It searches for words
+// that show its subject, so that it stays valid if hashes change.
 const BIRDS = "ani koel quail robin wren finch crow jay kite lark owl swan tern rook ibis duck dove gull hawk heron stork crane egret eagle raven magpie thrush starling sparrow swallow martin swift kestrel plover snipe curlew godwit avocet puffin auk gannet shag grebe coot rail crake bittern pipit dunnock siskin linnet twite hoopoe roller nightjar cuckoo".split(" ");
 
-// Words without end: the birds, then birds with numbers.
+// An endless list of words: the birds, and then birds with numbers.
 function* birds() {
   yield* BIRDS;
   for (let number = 2; ; number++) for (const bird of BIRDS) yield `${bird} ${number}`;
 }
 
-// The first word of which `wanted` holds. One in a thousand is found at once.
+// The first word that satisfies `wanted`. A probability of 1 in 1000 is no problem.
 function findWord(wanted, most = 60000) {
   for (const word of birds()) {
     if (wanted(word)) return word;
@@ -21,7 +21,7 @@ function small(seed = 1) {
   return new Filter("8x2", 8, { seed });
 }
 
-// Words, and one more whose insert makes at least two moves.
+// Words, and a further one whose insert makes at least two moves.
 function longChain() {
   for (let seed = 1; ; seed++) {
     const filter = small(seed);
@@ -56,8 +56,8 @@ const SCENES = [
       const filter = small();
       return [
         still(filter, "This is an empty filter: eight buckets of two slots. A slot has room for one fingerprint."),
-        still(filter, `A hash turns any word into a number that looks random; for “ani” it is ${engine.call("item", "ani").hash}, in hexadecimal digits. Its last two digits are the fingerprint, which is kept. Its first digits, with the fingerprint, say in which two buckets it may stand.`),
-        ...narrate(filter, "insert", "ani", { claim: " A bucket is one 64-bit number, and it is exchanged as a whole, in one step that no other thread can see half-done.", last: "“ani” is in. The word itself is nowhere: only its fingerprint, in one of two places." }),
+        still(filter, `A hash turns any word into a number that looks random; for “ani” it is ${engine.call("item", "ani").hash}, in hexadecimal digits. Its last two digits are the fingerprint, which is kept. Its first digits, with the fingerprint, select the two buckets that it may be in.`),
+        ...narrate(filter, "insert", "ani", { claim: " A bucket is one 64-bit number, and it is exchanged as a whole, in one step that no other thread can see half-done.", last: "“ani” is inserted. The filter does not have the word itself, only its fingerprint, in one of two places." }),
         ...narrate(filter, "contains", "ani", { last: "One of the two holds its fingerprint, so the answer is “probably”. It is only probable because another word could have the same fingerprint and buckets." }),
         ...narrate(filter, "contains", "koel", { last: "Neither holds its fingerprint. Had “koel” been added, it would be in one of the two, so the answer is “surely not”." }),
       ];
@@ -78,7 +78,7 @@ const SCENES = [
         before.push(word);
       }
       const bucket = fullBucket();
-      const frames = [still(filter, `${before.length} words are in, and bucket ${bucket} is full. We add two more words that have it as one of their two buckets.`, { look: { [bucket]: ["full"] } })];
+      const frames = [still(filter, `${before.length} words are inserted, and bucket ${bucket} is full. We add two more words that have it as one of their two buckets.`, { look: { [bucket]: ["full"] } })];
       const added = [];
       while (added.length < 2) {
         const word = findWord((word) => {
@@ -91,7 +91,7 @@ const SCENES = [
       }
       for (const word of added) frames.push(...narrate(filter, "contains", word).slice(-1));
       frames.push(
-        still(filter, `“${added[0]}” and “${added[1]}” are in, though bucket ${bucket} had no room for them: each is in its other bucket. The other bucket follows from the first one and the fingerprint alone. So a fingerprint in a bucket is enough to know its other bucket; the word is not needed. This is what makes it possible to move it.`, { look: { [bucket]: ["full"] } }),
+        still(filter, `“${added[0]}” and “${added[1]}” are inserted, although bucket ${bucket} had no room for them: each is in its other bucket. The other bucket follows from the first one and the fingerprint alone. So a fingerprint in a bucket is enough to know its other bucket; the word is not needed. This is what makes it possible to move it.`, { look: { [bucket]: ["full"] } }),
       );
       return frames;
     },
@@ -99,14 +99,14 @@ const SCENES = [
   {
     id: "chain",
     title: "A chain of relocations",
-    lead: "When both buckets of a new word are full, a resident must move: it goes to its own other bucket, and if that is full, its resident goes first. The young cuckoo throws an egg out of the nest; this one only ever moves it to its second nest. Here is one thread alone; why a move takes so many small steps is what the scenes of several threads show.",
+    lead: "When both buckets of a new word are full, a resident must move: it goes to its own other bucket, and if that is full, its resident goes first. The young cuckoo throws an egg out of the nest; this one only ever moves it to its second nest. Here one thread is alone; the scenes of several threads show why a move takes so many small steps.",
     frames() {
       const { seed, before, word } = longChain();
       const filter = small(seed);
       for (const one of before) filter.do("insert", one);
       return [
-        still(filter, `${before.length} words are in. Now comes one whose buckets are both full.`),
-        ...narrate(filter, "insert", word, { last: `“${word}” is in. The moves began at the far end of the chain, where the empty slot was, so no word was ever outside the table, and a lookup could have found each of them at every moment.` }),
+        still(filter, `${before.length} words are inserted. The next one has two full buckets.`),
+        ...narrate(filter, "insert", word, { last: `“${word}” is inserted. The moves began at the far end of the chain, where the empty slot was, so no word was ever outside the table, and a lookup could have found each of them at every moment.` }),
         ...before.slice(0, 3).flatMap((one) => narrate(filter, "contains", one).slice(-1)),
       ];
     },
@@ -118,10 +118,10 @@ const SCENES = [
     frames() {
       const filter = small();
       for (const word of ["ani", "koel", "quail"]) filter.do("insert", word);
-      const frames = [still(filter, "“ani”, “koel” and “quail” are in.")];
+      const frames = [still(filter, "“ani”, “koel” and “quail” are inserted.")];
       frames.push(...narrate(filter, "remove", "ani"));
       frames.push(...narrate(filter, "contains", "ani", { last: "“ani” is gone, and the answer is “surely not”." }));
-      frames.push(...narrate(filter, "remove", "ani", { last: "To remove it once more finds nothing: the answer is false, and nothing has changed." }));
+      frames.push(...narrate(filter, "remove", "ani", { last: "A second remove finds nothing: the answer is false, and nothing has changed." }));
       const twin = twinOf(filter, filter.item("koel"));
       const koel = filter.item("koel");
       filter.item(twin);
@@ -139,7 +139,7 @@ const SCENES = [
       const filter = small();
       const added = ["ani", "koel", "quail", "robin", "wren", "finch"];
       for (const word of added) filter.do("insert", word);
-      const frames = [still(filter, `${added.length} words are in: ${list(added)}.`)];
+      const frames = [still(filter, `${added.length} words are inserted: ${list(added)}.`)];
       let tried = 0;
       const word = findWord((word) => {
         if (added.includes(word)) return false;
@@ -148,15 +148,15 @@ const SCENES = [
       });
       const item = filter.item(word);
       frames.push(still(filter, `${tried - 1} other words got “surely not”. The next one is “${word}”.`));
-      frames.push(...narrate(filter, "contains", word, { last: `“Probably”, but “${word}” was never added: another word with the fingerprint ${hex(item.fingerprint)} stands in one of its buckets. This is a false positive.` }));
-      frames.push(still(filter, `With 8 bits there are 255 fingerprints, and a check compares with at most four slots, so about one check in ${Math.round(255 / (4 * added.length / 16))} is wrong at this load. Each bit more halves that. Real filters have 9 to 30 bits.`));
+      frames.push(...narrate(filter, "contains", word, { last: `“Probably”, but “${word}” was never added: another word with the fingerprint ${hex(item.fingerprint)} is in one of its buckets. This is a false positive.` }));
+      frames.push(still(filter, `With 8 bits there are 255 fingerprints, and a check compares with at most four slots, so about one check in ${Math.round(255 / (4 * added.length / 16))} is wrong at this load. Each additional bit halves this rate. Real filters have 9 to 30 bits.`));
       return frames;
     },
   },
   {
     id: "full",
     title: "Full",
-    lead: "A filter that is full says so. Many others drop some word to make room for the new one; this one leaves everything as it was.",
+    lead: "A full filter reports it. Many other filters drop some word to make room for the new one; this one changes nothing.",
     frames() {
       const filter = small();
       const words = birds();
@@ -169,7 +169,7 @@ const SCENES = [
         if (!answer) refused = word;
       }
       filter.state = before;
-      const frames = [still(filter, `${before.len} words are in, in 16 slots.`)];
+      const frames = [still(filter, `${before.len} words are inserted, in 16 slots.`)];
       frames.push(...narrate(filter, "insert", refused));
       const same = JSON.stringify(before.words) === JSON.stringify(filter.state.words);
       const all = BIRDS.slice(0, before.len);
@@ -181,7 +181,7 @@ const SCENES = [
   {
     id: "copies",
     title: "Copies",
-    lead: "The same word can be added several times. Each time is a copy of its own, and each remove takes one.",
+    lead: "The same word can be added several times. Each insert adds a copy, and each remove takes one.",
     frames() {
       const filter = small();
       const frames = [still(filter, "An empty filter. “ani” is added again and again.")];

@@ -1,5 +1,5 @@
 "use strict";
-// Frames that one steps through. A frame has a state, a sentence, and what to point at.
+// Frames that the reader steps through. A frame has a state, a sentence, and highlighted words.
 class Stepper {
   constructor({ draw, onmove = () => {} }) {
     this.draw = draw;
@@ -48,7 +48,7 @@ class Stepper {
     this.sentence.classList.toggle("wrong", Boolean(frame.wrong));
     this.count.textContent = `step ${at} of ${this.frames.length - 1}`;
     this.stage.replaceChildren(...this.draw(frame, this.frames[at - 1]));
-    // `disabled` would take the focus away from a button that is in use.
+    // `disabled` would remove the focus from a button in use.
     this.buttons.reset.setAttribute("aria-disabled", String(at === 0));
     this.buttons.back.setAttribute("aria-disabled", String(at === 0));
     this.buttons.on.setAttribute("aria-disabled", String(this.atEnd));

@@ -1,14 +1,14 @@
 "use strict";
-// Scenes of several threads: the reader chooses who makes the next step, and may switch off one
-// step of the protocol. watch/src/duets.rs has what the threads do and the schedules; here are the
+// Scenes of several threads: the reader chooses the thread that makes the next step, and may switch
+// off one step of the protocol. watch/src/duets.rs has the operations and the schedules; here are the
 // texts.
 const DUETS = {
   lookup: {
     title: "A lookup beside a move",
-    lead: "P and Q are the two buckets of “ani”. It is in Q, and one thread moves it to P. Another thread looks it up: it reads P first and Q later, and the move may come in between. The answer must be “probably” (true), whatever the order. Two rules see to it: the copy comes before the original goes, so one of the two buckets has the word at every moment; and the version goes up in between, so a lookup that has read the buckets at the wrong moments knows it, and reads again.",
+    lead: "P and Q are the two buckets of “ani”. It is in Q, and one thread moves it to P. Another thread looks it up: it reads P first and Q later, and the move may happen in between. The answer must be “probably” (true), whatever the order. Two rules ensure this. The copy is made before the original is erased, so one of the two buckets has the word at every moment. And the version increases in between, so a lookup that has read the buckets at the wrong moments knows it, and reads again.",
     famous: {
-      between: "The lookup comes when the move is decided but not delivered: S and T",
-      passed: "The whole move passes between the two reads of the lookup",
+      between: "The lookup runs when the move is decided but not delivered: S and T",
+      passed: "The whole move happens between the two reads of the lookup",
     },
   },
   remove: {
@@ -16,12 +16,12 @@ const DUETS = {
     lead: "“ani” is in bucket Q. One thread moves it to P, another one removes it. The remove must find it: its answer must be true, and no copy may be left.",
     famous: {
       killed: "The remove takes the shadow of a decided move: K",
-      taken: "The remove is first, and the move is given up",
+      taken: "The remove is first, and the mover retracts",
     },
   },
   stopped: {
-    title: "A mover that stands still",
-    lead: "One thread removes “ani”, checks it, and removes it once more, while a mover may stop for as long as it likes. The answers must be true, false, false: nobody waits for the mover, and a mark it leaves is no copy.",
+    title: "A mover that stops",
+    lead: "One thread removes “ani”, checks it, and removes it once more, while a mover may stop for as long as it likes. The answers must be true, false, false: no thread waits for the mover, and the mark that it leaves is not a copy.",
     famous: {},
   },
   insert: {
@@ -30,52 +30,52 @@ const DUETS = {
     famous: { race: "The move takes the slot that the insert has chosen" },
   },
   window: {
-    title: "A lookup beside an insert and a remove",
-    lead: "No move at all. “ani” is in Q; another thread adds a second copy, which goes to P, and then removes one copy. There is a copy at every moment, so the lookup must answer true.",
+    title: "A lookup during an insert and a remove",
+    lead: "There is no move. “ani” is in Q; another thread adds a second copy, which goes to P, and then removes one copy. There is a copy at every moment, so the lookup must answer true.",
     famous: {},
   },
   "two movers": {
     title: "Two moves and two removes",
-    lead: "“ani” is in Q once. Two threads try to move it to P, and a third one removes it twice. Exactly one of the two removes may answer true. This is why there are as many marks as there are.",
+    lead: "“ani” is in Q once. Two threads try to move it to P, and a third one removes it twice. Exactly one of the two removes may answer true. This case is why there are so many kinds of marks.",
     famous: {},
   },
   "three moves": {
-    title: "A remove that pauses while the word goes to and fro",
-    lead: "One thread moves “ani” from Q to P, back to Q, and once more to P. Another one removes it twice, and may pause just before it kills the shadow of the first move. By then the same bits may stand there again, as the shadow of the third move. Exactly one remove may answer true.",
-    famous: { held: "The hold: the later moves give way to the remove that pauses" },
+    title: "A remove that pauses while the word moves back and forth",
+    lead: "One thread moves “ani” from Q to P, back to Q, and once more to P. Another one removes it twice, and may pause just before it kills the shadow of the first move. By then the bucket may have the same bits again, as the shadow of the third move. Exactly one remove may answer true.",
+    famous: { held: "The hold: the later moves give way to the paused remove" },
   },
 };
 
 const FAULT_TEXTS = {
-  NoAdvance: ["Without Advance: the version stays as it is", "The lookup has passed P before the copy came, and reaches Q when the original is gone. Only the version tells it to read again."],
-  AdvanceLate: ["Advance too late: the version goes up after the erase", "Between the erase and the late Advance, the lookup finds the version unchanged and believes that it has seen everything."],
-  ContainsNoValidate: ["Without Validate: the lookup does not compare the version", "The version goes up, but the lookup does not look at it."],
-  EraseFirst: ["Erase first: the original goes before the copy comes", "For a while the word is in neither bucket, and whoever looks then misses it."],
-  NoTrailing: ["Without T: the original is erased at once", "Between Decide and Deliver only S is left. It looks like the shadow of a move that will be given up, so it is not taken for a copy."],
-  ContainsNoReread: ["Without the second read: the lookup believes marks at once", "The lookup has seen S or O before the move was decided, and the other bucket after it. The two never stood together."],
-  RemoveNoValidate: ["Without Validate: the remove does not compare the version", "As with a lookup: the remove passes P too early and Q too late."],
-  RemoveNoReread: ["Without the second read: the remove believes marks at once", "The remove has read P before the move, and T in Q after Decide, and takes them for one moment."],
-  RemoveIgnoresMarks: ["Without regard to marks: the remove ignores S and D", "The copy is the S or D of a move under way, and the remove does not take it."],
-  NoRetract: ["Without Retract: a move that is given up leaves its mark", "The remove has taken the original, so the move is given up. Its shadow is left for ever."],
-  DecideBlindly: ["Without the check in Decide: the move continues though its source is gone", "The remove has taken the original, but the move brings in a copy all the same: the removed word is back."],
-  ContainsTrustsMarks: ["Without the meaning of marks: a lookup takes any mark for a copy", "The word has been removed, but the mark that the stopped mover left is taken for it."],
-  ClaimUnchecked: ["Without the check of the exchange: a lost one is taken for a success", "The move has changed the bucket since the insert loaded it. The exchange fails, and “quail” is nowhere."],
-  RemoveHigherFirst: ["Q before P: the remove takes from Q first", "The lookup has passed P before the second copy came there, and the only one that it could still find is taken from Q."],
-  NoDelivered: ["Without D: the copy becomes unmarked while T is still there", "A remove can then take the S of one move and the T that another move has left for one decided move."],
-  RemoveNoKilled: ["Without K: the remove empties the slot of the shadow", "Another move can now use the slot, and its S is taken for that of the first one: the word is removed twice."],
+  NoAdvance: ["Without Advance: the version stays as it is", "The lookup has read P before the copy was made, and reads Q after the original was erased. Only the version shows that it must read again."],
+  AdvanceLate: ["Advance too late: the version increases after the erase", "Between the erase and the late Advance, the lookup finds the version unchanged and believes that it has seen everything."],
+  ContainsNoValidate: ["Without Validate: the lookup does not compare the version", "The version increases, but the lookup does not compare it."],
+  EraseFirst: ["Erase first: the original is erased before the copy is made", "For a while the word is in neither bucket, and a lookup then misses it."],
+  NoTrailing: ["Without T: the original is erased at once", "Between Decide and Deliver only S is left. It looks like the shadow of a move that will be retracted, so it does not count as a copy."],
+  ContainsNoReread: ["Without the second read: the lookup trusts marks at once", "The lookup has seen S or O before the move was decided, and the other bucket after it. The two never existed together."],
+  RemoveNoValidate: ["Without Validate: the remove does not compare the version", "As with a lookup: the remove reads P too early and Q too late."],
+  RemoveNoReread: ["Without the second read: the remove trusts marks at once", "The remove has read P before the move, and T in Q after Decide, and assumes that both existed at the same time."],
+  RemoveIgnoresMarks: ["Ignoring marks: the remove ignores S and D", "The copy is the S or D of a move in progress, and the remove does not take it."],
+  NoRetract: ["Without Retract: an abandoned move leaves its mark", "The remove has taken the original, so the move is abandoned. Its shadow stays forever."],
+  DecideBlindly: ["Without the check in Decide: the move continues although its source is gone", "The remove has taken the original, but the move still adds a copy: the removed word is back."],
+  ContainsTrustsMarks: ["Without the meaning of marks: a lookup counts any mark as a copy", "The word has been removed, but the mark that the stopped mover left counts as a copy."],
+  ClaimUnchecked: ["Without the check of the exchange: a failed one counts as a success", "The move has changed the bucket since the insert loaded it. The exchange fails, and “quail” is nowhere."],
+  RemoveHigherFirst: ["Q before P: the remove takes from Q first", "The lookup has read P before the second copy was inserted there, and the only copy that it could still find is removed from Q."],
+  NoDelivered: ["Without D: the copy becomes unmarked while T is still there", "A remove can then mistake the S of one move and the T of another for one decided move."],
+  RemoveNoKilled: ["Without K: the remove empties the slot of the shadow", "Another move can now use the slot, and its S is mistaken for that of the first one: the word is removed twice."],
   KillNoHold: ["Without the hold: the remove kills a shadow without holding the version", "Between its look at T and its exchange the S may have become that of another move."],
-  HoldIgnored: ["Without giving way: a mover continues though the version is held", "The remove holds the version, but the second mover takes no notice and sets an S of its own."],
-  HoldSeenEarly: ["The look too early: the mover looks for a hold before its outline is set", "The hold comes after the mover's look and before its outline, so neither sees the other."],
+  HoldIgnored: ["Without giving way: a mover continues though the version is held", "The remove holds the version, but the second mover ignores this and sets its own S."],
+  HoldSeenEarly: ["The check too early: the mover checks for a hold before its outline is set", "The hold comes after the mover's check and before its outline, so neither sees the other."],
 };
 
 const WRONG_TEXTS = {
-  missed: "The lookup answered “surely not” for a word that was in all the time: a false negative.",
-  ghost: "The lookup answered “probably” for a word that has been removed, and nothing else is like it.",
-  "not removed": "The remove answered false, though the word was in.",
+  missed: "The lookup answered “surely not” for a word that was present all the time: a false negative.",
+  ghost: "The lookup answered “probably” for a word that has been removed, and no other word has its fingerprint and buckets.",
+  "not removed": "The remove answered false, although the word was present.",
   "removed twice": "Two removes answered true for one copy.",
-  "mark left": "A mark is left for ever, in a slot that nobody can use again.",
+  "mark left": "A mark stays forever, in a slot that no thread can use again.",
   lost: "A word is lost: a copy that was added is nowhere.",
-  "copy too many": "There is a copy too many: a removed word is back.",
+  "copy too many": "There is one copy too many: a removed word is back.",
   miscounted: "The count of items is wrong.",
   "wrong answer": "An operation answered wrongly.",
 };
@@ -111,7 +111,7 @@ class DuetScene {
     this.threads = duet.threads.length;
   }
 
-  // All frames of a schedule, with one thing done wrong.
+  // All frames of a schedule, with one fault.
   run(fault, schedule) {
     let scene = engine.call("duet", this.duet.name, fault);
     const names = new Names();
@@ -120,7 +120,7 @@ class DuetScene {
     const noted = [];
     const frame = (text, look = {}) => ({ ...scene, names, text, look, logs: logs.map((log) => [...log]), taken, wrong: scene.wrong });
     let taken = "";
-    const frames = [frame("Nobody has made a step yet. Choose whose turn it is, or one of the interleavings below.")];
+    const frames = [frame("No thread has made a step yet. Choose the next thread, or one of the interleavings below.")];
     for (const digit of schedule) {
       const number = Number(digit);
       const step = scene.threads[number]?.next;
@@ -180,14 +180,14 @@ class DuetScene {
         look = { version: true };
         break;
       case "Hold":
-        text = `${who} holds the version: movers that come from now on give way.`;
+        text = `${who} holds the version: from now on, movers give way.`;
         look = { version: true };
         break;
       default:
         look = wrote;
         text = index === undefined ? `${who} wants to make the step ${step}, but the bucket has changed since it was loaded: nothing happens.` : `${who}, ${step}: ${this.wrote(step, place, word)}`;
     }
-    if (before.state.versions[0][1] > after.state.versions[0][1]) text += " It lets go of the version.";
+    if (before.state.versions[0][1] > after.state.versions[0][1]) text += " It releases the version.";
     const answers = after.threads[number].answers;
     if (answers.length > done) {
       const answer = answers[done];
@@ -199,7 +199,7 @@ class DuetScene {
       };
       text += ` ${ends[kind]}`;
     } else if (step === "Validate" && now === noted[number]) {
-      text += " But it has met a mark, so it begins again, and looks at the marks.";
+      text += " But it has met a mark, so it starts again, and takes marks into account.";
     }
     return { text, look };
   }
@@ -207,13 +207,13 @@ class DuetScene {
   wrote(step, place, word) {
     return {
       Claim: `an empty slot of ${place} becomes “${word}”.`,
-      Outline: `O stands in ${place}. It is not a copy yet.`,
-      Shadow: `O becomes S in ${place}. It counts as soon as T stands opposite.`,
+      Outline: `O is now in ${place}. It is not a copy yet.`,
+      Shadow: `O becomes S in ${place}. It counts as soon as T is in the other bucket.`,
       Decide: `the original in ${place} becomes T. From now on S is the copy.`,
       Deliver: `S becomes D in ${place}: a copy by itself.`,
-      Erase: `the original goes from ${place}.`,
-      Settle: `the mark goes from ${place}.`,
-      Retract: `the mover gives up, and its mark goes from ${place}.`,
+      Erase: `the original is erased from ${place}.`,
+      Settle: `the mark is removed from ${place}.`,
+      Retract: `the mover retracts, and its mark is removed from ${place}.`,
       Take: `the slot in ${place} becomes empty.`,
       Kill: `the copy in ${place} becomes K: its mover will empty it.`,
     }[step] ?? `${place} changes.`;
@@ -257,7 +257,7 @@ class DuetScene {
         const frames = this.run(select.value, taken);
         play(select.value, taken, Math.min(taken.length, frames.length - 1));
       } },
-      element("option", { value: "None" }, "nothing: the protocol as it is"),
+      element("option", { value: "None" }, "nothing: the real protocol"),
       ...this.duet.controls.map(([name]) => element("option", { value: name }, FAULT_TEXTS[name][0])),
     );
     const famous = this.duet.famous.map(([name, schedule]) => element("li", {}, element("button", { type: "button", onclick: () => watch("None", schedule) }, this.famous[name])));
@@ -271,7 +271,7 @@ class DuetScene {
         element("button", { type: "button", onclick: () => watch("None", schedule) }, "Switched on: the same order"),
       ),
     );
-    // Below the fold: the reader is brought to where it happens.
+    // The scene may be below the fold, so the page scrolls to it.
     const watch = (chosen, schedule) => {
       play(chosen, schedule);
       made.scrollIntoView({ block: "start" });
@@ -293,7 +293,7 @@ class DuetScene {
       element("div", { class: "threads" }, ...own.map((panel) => panel.element)),
       stepper.element,
       element("p", { class: "field" }, element("label", { for: "fault" }, "Switch off one step: "), select),
-      famous.length ? element("h3", {}, "Interleavings worth a look") : null,
+      famous.length ? element("h3", {}, "Interesting interleavings") : null,
       famous.length ? element("ul", { class: "famous" }, ...famous) : null,
       bad.length ? element("h3", {}, "Why each step is there") : null,
       bad.length ? element("ul", { class: "controls-list" }, ...bad) : null,

@@ -1,40 +1,41 @@
-//! Scenes of several threads: what each does, which faults show, and by which schedules.
+//! Scenes of several threads: their operations, the faults that they can show, and schedules for
+//! these.
 //!
-//! A schedule says by which thread each step is made, one digit for each. The texts are in
-//! `docs/watch/duets.js`; `watch/tests/duets.rs` checks all of this.
+//! A schedule names the thread that makes each step, with one digit per step. The texts are in
+//! `docs/watch/duets.js`, and `watch/tests/duets.rs` checks all of this.
 
 use crate::json;
 use guira::model::Fault;
 
-/// A scene of several threads: two buckets of two slots.
+/// A scene of several threads, with two buckets of two slots.
 #[derive(Debug)]
 pub struct Duet {
-    /// Its name.
+    /// The name of the scene.
     pub name: &'static str,
-    /// What is in the filter, and in which bucket.
+    /// The items in the filter, and their buckets.
     pub put: &'static [(&'static str, usize)],
     /// The threads.
     pub threads: &'static [Part],
-    /// Schedules worth a look, in which nothing is wrong.
+    /// Interesting schedules in which nothing goes wrong.
     pub famous: &'static [(&'static str, &'static str)],
-    /// What can be done wrong, by name, and a schedule that shows it.
+    /// The faults by name, each with a schedule that shows it.
     pub controls: &'static [(&'static str, &'static str)],
 }
 
-/// What one thread does.
+/// The operations of one thread.
 #[derive(Debug)]
 pub struct Part {
-    /// Its name.
+    /// The name of the thread.
     pub name: &'static str,
-    /// Its operations.
+    /// The operations in order.
     pub does: &'static [Op],
 }
 
-/// An operation, and what it must answer, if that is certain.
+/// An operation, and its result if only one is possible.
 #[derive(Clone, Copy, Debug)]
 pub struct Op(pub Does, pub Option<bool>);
 
-/// An operation on a word.
+/// An operation on a word of text.
 #[derive(Clone, Copy, Debug)]
 pub enum Does {
     /// `contains`.
@@ -71,7 +72,7 @@ const FAULTS: [Fault; 20] = [
     Fault::ClaimUnchecked,
 ];
 
-/// The fault of this name.
+/// The fault with this name.
 pub fn fault(name: &str) -> Option<Fault> {
     FAULTS
         .into_iter()
@@ -248,7 +249,7 @@ pub static ALL: [Duet; 7] = [
 ];
 
 impl Duet {
-    /// The words of the scene, each once.
+    /// The words of the scene, without repetitions.
     pub fn words(&self) -> Vec<&'static str> {
         let put = self.put.iter().map(|&(word, _)| word);
         let done = self.threads.iter().flat_map(|thread| thread.does);

@@ -1,4 +1,5 @@
-//! What the page reads. (By hand: a library for it would be half of what the page loads.)
+//! The JSON that the page reads. It is written by hand, because a library would be half of the
+//! page's download.
 
 use crate::{
     run::{Answer, Made},
@@ -7,7 +8,7 @@ use crate::{
 use guira::model::{Item, Memory, Watched};
 use std::fmt::Write;
 
-/// `[a,b,…]`, each element written by `one`.
+/// A list `[a,b,…]`, whose elements `one` writes.
 pub(crate) fn list<T>(items: impl IntoIterator<Item = T>, one: impl Fn(T) -> String) -> String {
     let items: Vec<String> = items.into_iter().map(one).collect();
     format!("[{}]", items.join(","))
@@ -21,7 +22,7 @@ pub(crate) fn item(item: Item, hash: u64) -> String {
     )
 }
 
-/// The filter as it is now.
+/// The current state of the filter.
 pub(crate) fn state(filter: &Watched) -> String {
     let words = list(filter.words(), |word| {
         let mut text = format!(r#"{{"slots":{:?}"#, word.slots);
@@ -56,7 +57,7 @@ pub(crate) fn state(filter: &Watched) -> String {
     )
 }
 
-/// The filter as it was.
+/// The state of the filter at an earlier time.
 fn state_at(filter: &Watched, memory: &Memory) -> String {
     let now = filter.memory();
     filter.restore(memory);
@@ -73,7 +74,7 @@ pub(crate) fn answer(answer: Option<Answer>) -> String {
     }
 }
 
-/// A step, with the filter after it if that has changed.
+/// A step, with the state of the filter after it if that has changed.
 pub(crate) fn made(filter: &Watched, made: &Made) -> String {
     let mut text = format!(r#"{{"step":"{:?}""#, made.step);
     if let Some(word) = made.word {

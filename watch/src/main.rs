@@ -1,8 +1,8 @@
-//! The page's commands without a browser: `replay` and `find`.
+//! The commands of the page without a browser: `replay` and `find`.
 
 #[cfg(not(guira_faults))]
 fn main() {
-    eprintln!("to be built with RUSTFLAGS=\"--cfg guira_faults\"");
+    eprintln!("build this with RUSTFLAGS=\"--cfg guira_faults\"");
     std::process::exit(2);
 }
 
@@ -18,7 +18,7 @@ fn main() -> std::io::Result<()> {
         }
         _ => {
             eprintln!(
-                "replay: obeys the commands that come in, one a line\nfind SCENE FAULT: looks for a schedule that shows the fault"
+                "replay: executes commands from standard input, one per line\nfind SCENE FAULT: looks for a schedule that shows the fault"
             );
             std::process::exit(2)
         }
@@ -30,7 +30,7 @@ mod native {
     use guira_watch::session::Session;
     use std::io::{self, BufRead, Write};
 
-    /// A line of output for each line of input.
+    /// Writes a line of output for each line of input.
     pub(super) fn replay() -> io::Result<()> {
         let mut session = Session::default();
         let mut out = io::stdout().lock();
@@ -40,9 +40,9 @@ mod native {
         Ok(())
     }
 
-    /// Tries random schedules, and prints the one with the fewest switches that goes wrong.
+    /// Tries random schedules, and prints the wrong one with the fewest switches.
     pub(super) fn find(duet: &str, fault: &str) {
-        // A Weyl sequence, scrambled by a multiplication.
+        // The random numbers are a Weyl sequence, scrambled by a multiplication.
         let mut state = 0_u64;
         let mut random = |below: u64| {
             state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -1,9 +1,9 @@
-//! One operation, which may stop before any of its steps.
+//! Runs one operation, which may stop before any of its steps.
 //!
-//! An operation runs on the stack of the only thread that there is, and the stack cannot be kept
-//! while another operation runs. So an operation that has stopped is given up, and repeated when it
-//! has to continue. Before each step that it has made already, the filter is put back to what that
-//! step met the first time. An operation depends on nothing else, so it comes to the same place.
+//! An operation runs on the stack of the only thread, and that stack cannot be kept while another
+//! operation runs. So a stopped operation is abandoned, and is repeated when it continues. Before
+//! each step that it has already made, the filter is reset to the state that the step met the first
+//! time. An operation depends on nothing else, so it reaches the same point.
 
 use guira::model::{Item, Memory, Step, Watched, unwatch, watch};
 use std::{cell::RefCell, rc::Rc};
@@ -23,62 +23,62 @@ pub enum Operation {
     Move(Item, usize),
     /// The split of the word of this plane and bucket.
     Split(u64, usize),
-    /// The end of the doubling that has begun.
+    /// The rest of the current doubling.
     Finish,
 }
 
-/// What an operation answers.
+/// The result of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Yes or no; of an insert: whether it succeeded.
+    /// The result of a lookup or remove, or whether an insert succeeded.
     Is(bool),
-    /// A number.
+    /// The result of a count.
     Number(usize),
 }
 
 /// A step that an operation has made.
 #[derive(Clone, Debug)]
 pub struct Made {
-    /// Its name.
+    /// The name of the step.
     pub step: Step,
-    /// Of a load for an update: the number of the word.
+    /// The number of the word, if the step is a load for an update.
     pub word: Option<usize>,
-    /// The filter before it.
+    /// The state of the filter before the step.
     pub before: Memory,
-    /// The filter after it.
+    /// The state of the filter after the step.
     pub after: Memory,
 }
 
-/// How far an operation has come.
+/// The progress of an operation.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
-    /// The steps that it has made.
+    /// The steps that the operation has made.
     pub made: Vec<Made>,
-    /// The step that it makes next; `None` at its end.
+    /// The next step of the operation, or `None` at its end.
     pub next: Option<Step>,
-    /// What it has answered.
+    /// The result of the operation.
     pub answer: Option<Answer>,
 }
 
-/// An operation that runs.
+/// A running operation.
 #[derive(Debug)]
 struct Run {
     filter: Rc<Watched>,
-    /// The filter now, which the steps to come meet.
+    /// The current state of the filter, which the next step meets.
     now: Memory,
     progress: Progress,
-    /// How many of its steps it has made before.
+    /// The number of steps that the operation has made before this run.
     known: usize,
-    /// The steps that it has begun in this run.
+    /// The number of steps that it has begun in this run.
     begun: usize,
-    /// The steps that it may make in all.
+    /// The maximum number of steps in total.
     most: usize,
 }
 
 thread_local!(static RUN: RefCell<Option<Run>> = const { RefCell::new(None) });
 
-/// Provides that the next [`go`] makes an operation that has come so far, until it has made `most`
-/// steps.
+/// Prepares the next call of [`go`], which continues an operation with this progress, until it has
+/// made `most` steps.
 pub fn prepare(filter: &Rc<Watched>, progress: Progress, most: usize) {
     let run = Run {
         filter: Rc::clone(filter),
@@ -95,14 +95,14 @@ pub fn prepare(filter: &Rc<Watched>, progress: Progress, most: usize) {
     watch(|step| {
         let stops = RUN.with_borrow_mut(|run| run.as_mut().is_none_or(|run| run.meets(step)));
         if stops {
-            // Where panics abort, as in WebAssembly, the caller of `go` finds that it has trapped.
+            // If panics abort, as in WebAssembly, the caller of `go` sees a trap.
             std::panic::resume_unwind(Box::new("stopped"));
         }
     });
 }
 
 impl Run {
-    /// The operation is about to make this step. True if it must stop.
+    /// Called when the operation is about to make this step. True if it must stop.
     fn meets(&mut self, step: Step) -> bool {
         self.end_step();
         if self.begun == self.most {
@@ -130,7 +130,7 @@ impl Run {
         false
     }
 
-    /// The step that was begun last is over.
+    /// Ends the step that was begun last.
     fn end_step(&mut self) {
         if self.begun <= self.known {
             return;
@@ -144,7 +144,7 @@ impl Run {
     }
 }
 
-/// Makes the operation, or stops in its middle: then it does not return.
+/// Performs the operation. If the operation stops in its middle, this does not return.
 pub fn go(operation: Operation) {
     let filter = RUN.with_borrow(|run| run.as_ref().map(|run| Rc::clone(&run.filter)));
     let Some(filter) = filter else { return };
@@ -172,13 +172,13 @@ pub fn go(operation: Operation) {
     });
 }
 
-/// What came of [`go`], whether it returned or stopped.
+/// The progress after [`go`], whether it returned or stopped.
 pub fn finish() -> Progress {
     unwatch();
     let Some(run) = RUN.take() else {
         return Progress::default();
     };
-    // A thread that stops keeps what it holds; the stack that was unwound has let go of it.
+    // A stopped thread keeps its marks, which unwinding the stack has removed.
     run.filter.restore(&run.now);
     run.progress
 }

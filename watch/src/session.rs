@@ -1,4 +1,4 @@
-//! What the page talks to: commands in, JSON out.
+//! The interface of the page: commands in, JSON out.
 
 use crate::{
     duets::{self, Does, Duet, Op},
@@ -22,25 +22,25 @@ pub struct Session {
     hasher: SeededState,
     threads: Vec<Thread>,
     duet: Option<&'static Duet>,
-    /// What is in progress.
+    /// The current activity.
     doing: Doing,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Doing {
     Nothing,
-    /// An operation of no thread.
+    /// An operation outside all threads.
     Alone,
     /// A step of this thread.
     Thread(usize),
 }
 
-/// What a command leads to.
+/// The result of a command.
 #[derive(Debug)]
 pub enum Reply {
-    /// This is the reply.
+    /// The reply is this text.
     Text(String),
-    /// `run::go` has to make this operation; [`Session::finish`] then says how it continues.
+    /// `run::go` must perform this operation, and [`Session::finish`] then decides how to continue.
     Run(Operation),
 }
 
@@ -65,7 +65,7 @@ impl Session {
         self.filter.item(self.hash(word))
     }
 
-    /// Obeys a command: its name and arguments, separated by tabs.
+    /// Executes a command, which is a name and arguments separated by tabs.
     pub fn call(&mut self, command: &str) -> Reply {
         self.obey(command)
             .unwrap_or_else(|| Reply::Text(r#"{"error":"not a command"}"#.to_owned()))
@@ -136,14 +136,14 @@ impl Session {
         Reply::Run(operation)
     }
 
-    /// How many of `count` absent words are reported as present.
+    /// The number of absent words, out of `count`, that are reported as present.
     fn measure(&self, count: u32) -> String {
         let probes = (0..count).map(|number| self.item(&format!("absent {number}")));
         let found = probes.filter(|&item| self.filter.contains(item)).count();
         found.to_string()
     }
 
-    /// The scene of a duet before anything has happened.
+    /// The initial state of a scene.
     fn begin(&mut self, duet: &'static Duet, fault: Fault) {
         self.fresh("8x2", 2, 0, 1).expect("a layout");
         self.duet = Some(duet);
@@ -166,7 +166,8 @@ impl Session {
             .collect();
     }
 
-    /// Brings the first operation of a thread, and of those after it, to its first step.
+    /// Brings the first operation of this thread, and then of the following ones, to its first
+    /// step.
     fn prime(&mut self, number: usize) -> Reply {
         let Some(operation) = self.threads.get(number).and_then(Thread::operation) else {
             return Reply::Text(self.scene());
@@ -187,7 +188,7 @@ impl Session {
         Reply::Run(operation)
     }
 
-    /// An operation has run, and has come so far.
+    /// Called when an operation has run, with its progress.
     pub fn finish(&mut self, progress: Progress) -> Reply {
         match std::mem::replace(&mut self.doing, Doing::Nothing) {
             Doing::Nothing => Reply::Text("null".to_owned()),
@@ -201,7 +202,7 @@ impl Session {
                 if self.threads[number].came(progress) {
                     return self.prime(number);
                 }
-                // At the beginning of the scene each thread is brought to its first step.
+                // At the beginning of the scene, each thread is brought to its first step.
                 let idle =
                     |thread: &Thread| thread.next().is_none() && thread.operation().is_some();
                 match self.threads.iter().position(idle) {
@@ -212,7 +213,7 @@ impl Session {
         }
     }
 
-    /// The threads, the filter, and what has gone wrong.
+    /// The threads, the filter, and the error if there is one.
     fn scene(&self) -> String {
         let wrong = self
             .wrong()
@@ -224,20 +225,20 @@ impl Session {
         )
     }
 
-    /// True if all threads are at their end.
+    /// True if all threads have ended.
     pub fn is_over(&self) -> bool {
         self.threads
             .iter()
             .all(|thread| thread.operation().is_none())
     }
 
-    /// The threads that have a step to make.
+    /// The threads that have a next step.
     pub fn ready(&self) -> Vec<usize> {
         let ready = |&number: &usize| self.threads[number].next().is_some();
         (0..self.threads.len()).filter(ready).collect()
     }
 
-    /// What has gone wrong, if anything.
+    /// The error that has occurred, if any.
     pub fn wrong(&self) -> Option<&'static str> {
         let duet = self.duet?;
         for thread in &self.threads {
@@ -276,8 +277,8 @@ impl Session {
         (used != self.filter.len()).then_some("miscounted")
     }
 
-    /// Plays a scene by `schedule`, as far as the threads have steps, and then by each thread in
-    /// turn to its end. Gives what went wrong, and the steps that were made.
+    /// Plays a scene by `schedule`, as far as the threads have steps, and then runs each thread to
+    /// its end. Returns the error, and the steps that were made.
     #[cfg(not(target_family = "wasm"))]
     pub fn play(duet: &str, fault: &str, schedule: &str) -> (Option<&'static str>, String) {
         let mut session = Self::default();
@@ -295,7 +296,7 @@ impl Session {
         (session.wrong(), taken)
     }
 
-    /// Obeys a command, where a panic unwinds the stack.
+    /// Executes a command, where a panic unwinds the stack.
     #[cfg(not(target_family = "wasm"))]
     pub fn answer(&mut self, command: &str) -> String {
         let mut reply = self.call(command);

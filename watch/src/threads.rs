@@ -3,21 +3,21 @@
 use crate::run::{Answer, Operation, Progress};
 use guira::model::{Item, Step};
 
-/// What a thread does, and how far it has come.
+/// A thread and its progress.
 #[derive(Clone, Debug)]
 pub struct Thread {
-    /// Its operations, and what each must answer, if that is certain.
+    /// Its operations, each with its result if only one is possible.
     pub program: Vec<(Operation, Option<bool>)>,
-    /// The answers of completed operations.
+    /// The results of the completed operations.
     pub answers: Vec<Answer>,
-    /// Where the present one is.
+    /// The progress of the current operation.
     pub progress: Progress,
-    /// If the step made last was a load for an update: the number of the word.
+    /// The number of the word, if the last step was a load for an update.
     pub word: Option<usize>,
 }
 
 impl Thread {
-    /// A thread that has done nothing.
+    /// A thread that has not begun.
     pub fn new(program: Vec<(Operation, Option<bool>)>) -> Self {
         Self {
             program,
@@ -27,20 +27,20 @@ impl Thread {
         }
     }
 
-    /// The operation that it makes now; `None` at its end.
+    /// The current operation, or `None` at the end.
     pub fn operation(&self) -> Option<Operation> {
         self.program
             .get(self.answers.len())
             .map(|&(operation, _)| operation)
     }
 
-    /// The step that it makes next; `None` at its end.
+    /// The next step, or `None` at the end.
     pub fn next(&self) -> Option<Step> {
         self.progress.next
     }
 
-    /// The operation has come so far: if it is over the next one begins. True if that has to be
-    /// brought to its first step.
+    /// Records the progress of the current operation. If it is complete, the next one begins. True
+    /// if that one must be brought to its first step.
     pub fn came(&mut self, progress: Progress) -> bool {
         if let Some(last) = progress.made.last() {
             self.word = last.word;
@@ -54,7 +54,7 @@ impl Thread {
         self.operation().is_some()
     }
 
-    /// The operation that has not answered what it must.
+    /// The operation with an impossible result.
     pub fn wrong_answer(&self) -> Option<usize> {
         let answers = self.program.iter().zip(&self.answers);
         let mut wrong = answers.enumerate().filter(|(_, ((_, must), answer))| {
@@ -63,7 +63,7 @@ impl Thread {
         wrong.next().map(|(index, _)| index)
     }
 
-    /// By how many copies of the item its operations have changed the filter, as they say.
+    /// The change of the number of copies of the item, according to the results of its operations.
     pub fn balance(&self, item: Item) -> isize {
         let same = |other: Item| {
             (other.fingerprint(), other.buckets()) == (item.fingerprint(), item.buckets())

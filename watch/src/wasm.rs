@@ -1,8 +1,9 @@
-//! The page's way in: a command is written to [`input`], [`begin`] obeys it, and [`output`] has the
-//! reply.
+//! The exports for the page. A command is written to [`input`], [`begin`] executes it, and
+//! [`output`] has the reply.
 //!
-//! If `begin` or `finish` says so, `go` makes an operation. It traps if the operation stops in its
-//! middle, and the page puts back the stack pointer. Then the page calls `finish`.
+//! If `begin` or `finish` returns true, the page calls `go`, which performs an operation. It traps
+//! if the operation stops in its middle, and the page restores the stack pointer. Then the page
+//! calls `finish`.
 
 use crate::{
     run,
@@ -17,7 +18,7 @@ thread_local! {
     static OPERATION: RefCell<Option<run::Operation>> = const { RefCell::new(None) };
 }
 
-/// Room for a command of `len` bytes.
+/// Reserves memory for a command of `len` bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn input(len: usize) -> *mut u8 {
     INPUT.with_borrow_mut(|input| {
@@ -27,7 +28,7 @@ pub extern "C" fn input(len: usize) -> *mut u8 {
     })
 }
 
-/// Obeys the command. True if [`go`] and [`finish`] are to be called.
+/// Executes the command. True if [`go`] and [`finish`] must be called.
 #[unsafe(no_mangle)]
 pub extern "C" fn begin() -> bool {
     let command = INPUT.with_borrow(|input| String::from_utf8_lossy(input).into_owned());
@@ -35,7 +36,7 @@ pub extern "C" fn begin() -> bool {
     takes(reply)
 }
 
-/// Makes the operation.
+/// Performs the operation.
 #[unsafe(no_mangle)]
 pub extern "C" fn go() {
     if let Some(operation) = OPERATION.take() {
@@ -43,7 +44,7 @@ pub extern "C" fn go() {
     }
 }
 
-/// Continues after [`go`]. True if both have to be called again.
+/// Continues after [`go`]. True if both must be called again.
 #[unsafe(no_mangle)]
 pub extern "C" fn finish() -> bool {
     let progress = run::finish();
@@ -64,13 +65,13 @@ fn takes(reply: Reply) -> bool {
     }
 }
 
-/// Where the reply is.
+/// The address of the reply.
 #[unsafe(no_mangle)]
 pub extern "C" fn output() -> *const u8 {
     OUTPUT.with_borrow(|output| output.as_ptr())
 }
 
-/// Its length in bytes.
+/// The length of the reply in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn output_len() -> usize {
     OUTPUT.with_borrow(String::len)

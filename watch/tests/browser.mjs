@@ -17,10 +17,10 @@ const sizes = { desktop: { width: 1280, height: 900 }, phone: { width: 390, heig
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
 const complaints = [];
 
-// A page that tells of every message, and of every request that leaves the files of the page.
+// A page that reports every message, and every request for anything but its own files.
 async function open({ size = "desktop", colorScheme = "light", hash = "" } = {}) {
   const context = await browser.newContext({ viewport: sizes[size], colorScheme, reducedMotion: "reduce" });
-  // Only for what hangs.
+  // Long enough for anything that does not hang.
   context.setDefaultTimeout(300_000);
   const tab = await context.newPage();
   tab.on("console", (message) => complaints.push(`console: ${message.text()}`));
@@ -74,7 +74,7 @@ const tests = {
       for (const before of seen.slice(0, -1).reverse()) {
         await press(tab, "Back");
         const now = await shown(tab);
-        // What is new to a step is told by a class, not in words; so forth and back look alike.
+        // A class marks what is new in a step, so a frame looks the same forwards and backwards.
         assert.deepEqual(now, before, `${id}: back at step ${before.at}`);
       }
       for (const { sentence } of seen) assert.match(sentence, /^[A-Z0-9“].{5,}[.]$/s, id);
@@ -118,7 +118,7 @@ const tests = {
           assert.ok(made <= schedule.length && made > 6, `${id}, ${fault}: ${made} steps`);
           if (!wrong) await tab.evaluate(() => { const { stepper } = page.current; while (!stepper.atEnd) stepper.go(stepper.at + 1); });
           else for (let step = 0; step < made; step++) await tab.keyboard.press("ArrowRight");
-          // To the end of all threads, if the schedule is not.
+          // Continues to the end of all threads if the schedule ends earlier.
           await tab.evaluate(() => {
             const { current } = page;
             const ready = () => current.stepper.frames[current.stepper.at].threads.findIndex(({ next }) => next !== null);
@@ -157,7 +157,7 @@ const tests = {
     await tab.waitForFunction(() => page.current.stepper.at >= 1);
     await press(tab, "Pause");
     assert.equal(await tab.evaluate(() => page.current.stepper.timer), undefined);
-    // On a busy machine it may have come further than one step, or to the end.
+    // On a busy machine it may have made more than one step, or reached the end.
     await press(tab, "Back");
     const { at } = await shown(tab);
     await tab.keyboard.press("p");
@@ -235,7 +235,7 @@ const tests = {
   async "the picture of the page"() {
     const tab = await open({ hash: "#threads-lookup" });
     await tab.setViewportSize({ width: 960, height: 900 });
-    await press(tab, "The lookup comes when the move is decided but not delivered: S and T");
+    await press(tab, "The lookup runs when the move is decided but not delivered: S and T");
     for (let step = 0; step < 11; step++) await press(tab, "Next step");
     assert.match((await shown(tab)).sentence, /^Thread 1 \(lookup\) reads Q/);
     const from = await tab.locator(".threads").boundingBox();

@@ -1,10 +1,10 @@
-//! The scenes of several threads: the protocol keeps its promises, and each fault shows.
+//! In the scenes of several threads, the protocol keeps its promises, and each fault shows.
 #![cfg(guira_faults)]
 
 use guira_watch::{duets::ALL, session::Session};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Which fault is switched on holds for the whole process.
+/// The active fault applies to the whole process.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -36,8 +36,8 @@ fn the_same_schedules_are_harmless_without_a_fault() {
     }
 }
 
-/// One thread makes some steps, another one some, the first one the same number again; then each
-/// runs to its end.
+/// One thread makes some steps, another one makes some, and the first one makes the same number
+/// again. Then each runs to its end.
 #[test]
 fn nothing_goes_wrong_with_three_switches_anywhere() {
     let _alone = alone();
@@ -61,7 +61,7 @@ fn nothing_goes_wrong_with_three_switches_anywhere() {
     }
 }
 
-/// What is stopped and repeated does the same as what runs through.
+/// An operation that is stopped and repeated has the same effect as one that runs through.
 #[test]
 fn an_operation_in_pieces_is_the_operation() {
     let _alone = alone();

@@ -1,10 +1,10 @@
-//! A filter in the page is the library's: it answers like the public one.
+//! The filter of the page gives the same results as the public one.
 #![cfg(guira_faults)]
 
 use guira::{CuckooFilter, InsertError};
 use guira_watch::session::Session;
 
-/// The value of a field of a reply.
+/// The value of a field in a reply.
 fn field<'a>(reply: &'a str, name: &str) -> &'a str {
     let start = reply.find(&format!("\"{name}\":")).expect("the field") + name.len() + 3;
     reply[start..].split([',', '}']).next().unwrap_or_default()
