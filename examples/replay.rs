@@ -1,11 +1,11 @@
-//! Replay protection: each message counts once, also if it is sent again, by whomever.
+//! Replay protection: each message counts once, even if anyone sends it again.
 //!
-//! A message has a time stamp and a nonce, a number that its sender never uses twice, and both are
-//! signed (that is left out here). A receiver lets messages pass whose stamp is off by 30 s at most,
-//! and remembers the nonces of those, for as long as they could pass again.
+//! A message has a time stamp and a nonce, a number that its sender never uses twice. Both are
+//! signed, which is left out here. A receiver accepts messages whose stamp is off by at most 30 s,
+//! and stores their nonces for as long as the messages could be accepted again.
 //!
-//! Each line of the input is a message as it comes in: the receiver's time, in milliseconds, the
-//! stamp, likewise, and the nonce. For each there is a line of output.
+//! Each line of the input is an incoming message: the receiver's time in milliseconds, the stamp in
+//! milliseconds, and the nonce. The output has one line for each.
 //!
 //! ```text
 //! $ cargo run --example replay -- seen.guira
@@ -17,8 +17,8 @@
 //! stale
 //! ```
 //!
-//! At the end of the input the filter goes to the file, and the next run begins with it: nothing
-//! that passed before a restart passes again after it.
+//! At the end of the input, the filter is saved to the file, and the next run loads it. A message
+//! that was accepted before a restart is not accepted again after it.
 
 use guira::ExpiringFilter;
 use std::{
@@ -32,10 +32,10 @@ use std::{
     time::Duration,
 };
 
-/// How far a stamp may be off, before or after.
+/// The maximum difference of a stamp in either direction.
 const SKEW: Duration = Duration::from_secs(30);
 
-/// Messages in a minute. More of them are rejected, not let through.
+/// The number of messages per minute. Any further ones are rejected, not accepted.
 const CAPACITY: usize = 100_000;
 
 struct Receiver {
@@ -47,16 +47,16 @@ struct Message<'a> {
     nonce: &'a str,
 }
 
-/// What becomes of a message. Only the first one lets it pass.
+/// The verdict on a message. It is accepted only in the first case.
 #[derive(Clone, Copy, Debug)]
 enum Verdict {
     Accepted,
-    /// Its stamp is off by more than 30 s.
+    /// The stamp is off by more than 30 s.
     Stale,
-    /// It passed before; or, in one of some 10 million cases, another one did that looks the same
-    /// to the filter. Its sender tries again with another nonce.
+    /// The message was accepted before. In one of some 10 million cases, it was another message
+    /// that looks the same to the filter. The sender then tries again with another nonce.
     Replayed,
-    /// There is no room to remember it: then it must not pass.
+    /// There is no room to store the nonce, so the message must not be accepted.
     Busy,
 }
 
@@ -72,9 +72,9 @@ impl fmt::Display for Verdict {
 }
 
 impl Receiver {
-    /// A message whose stamp is 30 s ahead is valid for twice that time, so the filter remembers it
-    /// for that long. Its seed is random and secret: an attacker who knew it could find nonces that
-    /// collide with the nonces of others, and have their messages rejected.
+    /// A message whose stamp is 30 s ahead is valid for twice that time, so the filter stores it
+    /// for that long. The seed is random and secret: an attacker who knew it could find nonces that
+    /// collide with the nonces of others, and cause their messages to be rejected.
     fn new() -> Result<Self, Box<dyn Error>> {
         let seen = ExpiringFilter::builder(2 * SKEW)
             .capacity(CAPACITY)
@@ -83,7 +83,7 @@ impl Receiver {
         Ok(Self { seen })
     }
 
-    /// Any number of threads may call this at a time: of equal messages one passes.
+    /// Any number of threads may call this concurrently. Of equal messages, one is accepted.
     fn receive(&self, now: Duration, message: &Message<'_>) -> Verdict {
         self.seen.tick_at(|| now);
         if now.abs_diff(message.stamp) > SKEW {
@@ -96,11 +96,12 @@ impl Receiver {
         }
     }
 
-    /// The receiver that [`save`](Self::save) saved. The time since then does not count: items
-    /// expire late by it, which does no harm.
+    /// The receiver that [`save`](Self::save) saved. The time since then is not counted, so items
+    /// expire late, which is harmless.
     ///
-    /// What passed after it was saved is not in it. Who saves only now and then must take all
-    /// messages for stale whose stamp is not more than 30 s after the start.
+    /// Messages that were accepted after the last save are not in the file. A program that saves
+    /// only at intervals must treat messages as stale if their stamp is at most 30 s after the
+    /// start.
     fn load(path: &Path) -> Result<Self, Box<dyn Error>> {
         match fs::File::open(path) {
             Ok(file) => Ok(Self {
@@ -111,7 +112,7 @@ impl Receiver {
         }
     }
 
-    /// The file holds the seed: no other user may read it.
+    /// The file contains the seed, so no other user may read it.
     fn save(&self, now: Duration, path: &Path) -> io::Result<()> {
         let mut name = path.file_name().unwrap_or(OsStr::new("seen")).to_owned();
         name.push(".new");
@@ -127,7 +128,7 @@ impl Receiver {
     }
 }
 
-/// The time at which a message comes in, and the message; `None` if the line is not one.
+/// The time at which a message arrives, and the message. `None` if the line is invalid.
 fn parse(line: &str) -> Option<(Duration, Message<'_>)> {
     let mut words = line.split_whitespace();
     let mut time = || words.next()?.parse().ok().map(Duration::from_millis);
@@ -140,7 +141,7 @@ fn parse(line: &str) -> Option<(Duration, Message<'_>)> {
 fn run(path: &Path) -> Result<(), Box<dyn Error>> {
     let receiver =
         Receiver::load(path).map_err(|error| format!("cannot load {}: {error}", path.display()))?;
-    // A filter's clock never goes back.
+    // The clock of a filter never goes back.
     let mut clock = Duration::ZERO;
     for (number, line) in io::stdin().lock().lines().enumerate() {
         let line = line?;

@@ -3,55 +3,54 @@
 use clap::{Parser, value_parser};
 use std::{num::NonZero, path::PathBuf, thread};
 
-/// Passes each distinct line of its input on once, or once in a window of time.
+/// Passes each distinct line of its input on once, or once in a time window.
 ///
-/// The lines come out in no particular order: threads work on blocks of some
-/// 256 KiB, and whichever is done first writes first. Within a block the order
-/// is kept. A line is the bytes up to a line feed, which need not be UTF-8; a
-/// carriage return before the line feed is part of the line.
+/// The order of lines is unspecified: threads work on blocks of some 256 KiB, and write them as
+/// they finish. Within a block the order is kept. A line is the bytes up to a line feed, which need
+/// not be UTF-8. A carriage return before the line feed is part of the line.
 ///
-/// The filter never passes a line on twice, or with --window not within it. With the probability given by
-/// --false-positive-rate it takes a new line for one that it has seen, and
-/// drops it.
+/// The filter never passes a line on twice, or with --window, not twice within it. With the
+/// probability given by --false-positive-rate, it mistakes a new line for an earlier one and drops
+/// it.
 ///
-/// Exit status: 0, also if the reader of the output has closed it; 1 if an input cannot be read or
-/// the output cannot be written; 2 if there are more distinct lines than the filter has room for,
-/// and for a wrong command line.
+/// The exit status is 0 on success, also if the reader of the output has closed it. It is 1 if an
+/// input cannot be read or the output cannot be written. It is 2 if there are more distinct lines
+/// than the filter has room for, or if the command line is wrong.
 #[derive(Debug, Parser)]
 #[command(name = "dedup")]
 pub(crate) struct Args {
-    /// Distinct lines that the filter has room for
+    /// Number of distinct lines for which the filter has room
     ///
-    /// Without this option: as many as the files have lines, for which they are
-    /// read an extra time. If an input is not a regular file, the filter starts
-    /// with room for 33 million lines more, and grows: at the default false-positive
-    /// rate from 160 MB to 10 GB, where two billion lines fit. A lower rate lets it
-    /// grow less: at 1e-8 hardly at all. When it can grow no more and is full, the
-    /// program ends with exit status 2.
+    /// By default, this is the number of lines in the files, which are read twice. If an input is
+    /// not a regular file, the filter starts with room for another 33 million lines, and grows. At
+    /// the default false-positive rate it grows from 160 MB to 10 GB, where two billion lines fit.
+    /// At a lower rate it can grow less, and at 1e-8 hardly at all. If it is full and cannot grow,
+    /// the program ends with exit status 2.
     #[arg(long, value_name = "LINES")]
     pub(crate) capacity: Option<usize>,
 
-    /// Highest share of new lines that may be dropped by mistake
+    /// Maximum share of new lines that may be dropped by mistake
     #[arg(long, value_name = "RATE", default_value_t = 1e-6)]
     pub(crate) false_positive_rate: f64,
 
-    /// Pass a line on again if it comes SECONDS after it was last passed on, or up to a twelfth
-    /// of that later; --capacity is then of the lines within SECONDS
+    /// Pass a line on again after SECONDS, or up to 1/12 later
     ///
-    /// Without --capacity: as many as the files have lines, and 33 million for an input that is not
-    /// a regular file.
+    /// The time counts from when the line was last passed on. --capacity is then the number of
+    /// distinct lines within SECONDS. By default, it is the number of lines in the files. If an input
+    /// is not a regular file, the filter starts with room for another 8 million lines, and grows
+    /// 4-fold. At a false-positive rate of 1e-3 it grows 64-fold.
     #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=u64::MAX / 1_000))]
     pub(crate) window: Option<u64>,
 
-    /// Worker threads, from 1 to 512 [default: one for each processor]
+    /// Number of worker threads, from 1 to 512 [default: the number of processors]
     #[arg(long, value_parser = value_parser!(u16).range(1..=512))]
     threads: Option<u16>,
 
-    /// No progress bar and no closing line
+    /// Print no progress bar and no closing line
     #[arg(long, short)]
     pub(crate) quiet: bool,
 
-    /// Files to read; `-`, or none at all, is standard input
+    /// Files to read. `-`, or no file at all, is standard input
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -60,7 +59,7 @@ impl Args {
     pub(crate) fn threads(&self) -> usize {
         match self.threads {
             Some(threads) => threads.into(),
-            // More than 512 calls of `insert_unique` cannot be in flight.
+            // At most 512 calls of `insert_unique` can be in flight.
             None => thread::available_parallelism()
                 .map_or(1, NonZero::get)
                 .min(512),

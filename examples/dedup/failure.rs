@@ -1,4 +1,4 @@
-//! What ends the program early, and with which exit status.
+//! The errors that end the program early, and their exit status.
 
 use guira::{BuildError, InsertError};
 use std::{io, process::ExitCode};

@@ -1,4 +1,4 @@
-//! From files to blocks of whole lines.
+//! Splits inputs into blocks of whole lines.
 
 use crate::failure::Failure;
 use std::{
@@ -9,8 +9,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Bytes asked for at once. A block is what one read returned, so that a slow
-/// pipe is passed on as it comes.
+/// The size of a read in bytes. A block is the result of one read, so that lines from a slow pipe
+/// are passed on as they arrive.
 const READ: usize = 256 * 1024;
 
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(crate) enum Input {
 }
 
 impl Input {
-    /// The inputs that the command line names: standard input if none.
+    /// The inputs on the command line, or standard input if there are none.
     pub(crate) fn all(files: &[PathBuf]) -> Vec<Self> {
         let input = |path: &PathBuf| match path.as_path() {
             path if path == Path::new("-") => Self::Stdin,
@@ -33,7 +33,7 @@ impl Input {
         }
     }
 
-    /// Its bytes; `None` if that is not known before it has been read.
+    /// The number of bytes, or `None` if it is unknown before the input is read.
     pub(crate) fn bytes(&self) -> Result<Option<u64>, Failure> {
         let Self::File(path) = self else {
             return Ok(None);
@@ -57,7 +57,7 @@ impl Input {
         Failure::Read { name, error }
     }
 
-    /// Gives each piece that a read returned to `sink`, until `sink` breaks off.
+    /// Passes the result of each read to `sink`, until `sink` breaks off.
     fn read(
         &self,
         mut sink: impl FnMut(&[u8]) -> ControlFlow<()>,
@@ -81,7 +81,7 @@ impl Input {
     fn count_lines(&self) -> Result<usize, Failure> {
         let mut lines = 0;
         let mut ended = true;
-        // Breaks off nowhere.
+        // This never breaks off.
         let _ = self.read(|piece| {
             lines += piece.iter().filter(|&&byte| byte == b'\n').count();
             ended = piece.ends_with(b"\n");
@@ -90,8 +90,8 @@ impl Input {
         Ok(lines + usize::from(!ended))
     }
 
-    /// Gives blocks of whole lines to `sink`, until `sink` breaks off. Only the
-    /// last block of an input may end without a line feed.
+    /// Passes blocks of whole lines to `sink`, until `sink` breaks off. Only the last block of an
+    /// input may end without a line feed.
     pub(crate) fn read_blocks(
         &self,
         mut sink: impl FnMut(Vec<u8>) -> ControlFlow<()>,
@@ -116,12 +116,12 @@ impl Input {
     }
 }
 
-/// The lines of all inputs.
+/// The numbers of lines in all inputs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lines {
-    /// Those of the regular files.
+    /// The lines of the regular files.
     pub(crate) counted: usize,
-    /// True if there is an input whose lines cannot be counted beforehand.
+    /// True if the lines of some input cannot be counted in advance.
     pub(crate) and_more: bool,
 }
 

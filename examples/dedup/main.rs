@@ -1,5 +1,5 @@
-//! Passes each distinct line on once: `sort -u` without the sorting, by several
-//! threads that share one filter.
+//! Passes each distinct line on once, like `sort -u` without sorting. Several threads share one
+//! filter.
 //!
 //! ```text
 //! cargo run --release --example dedup -- Cargo.lock

@@ -1,5 +1,4 @@
-//! One thread reads blocks of lines, the others pass on what the filter has
-//! not seen.
+//! One thread reads blocks of lines. The others pass on the lines that are not in the filter.
 
 use crate::{failure::Failure, input::Input, seen::Seen};
 use crossbeam_channel::{Receiver, bounded};
@@ -11,7 +10,7 @@ use std::{
     thread,
 };
 
-/// Lines that are looked up together.
+/// The number of lines that are looked up together.
 const GROUP: usize = 32;
 
 #[derive(Debug, Default)]
@@ -35,9 +34,9 @@ pub(crate) fn run(
     threads: usize,
     progress: &ProgressBar,
 ) -> Result<Totals, Failure> {
-    // The first failure. Everybody looks at it before the next block.
+    // The first failure. All threads check it before each block.
     let failure = OnceLock::new();
-    // Bounded, so that memory does not grow when the reader is the fastest.
+    // The channel is bounded, so that memory does not grow if the reader is the fastest.
     let (sender, receiver) = bounded::<Vec<u8>>(2 * threads);
     let mut totals = Totals::default();
     let (over, is_over) = bounded::<()>(0);
@@ -48,7 +47,7 @@ pub(crate) fn run(
             scope.spawn(move || work(&receiver, filter, failure))
         };
         let workers: Vec<_> = (0..threads).map(spawn).collect();
-        // With the workers' own receivers gone, sending fails instead of waiting.
+        // After the workers have dropped their receivers, sending fails instead of blocking.
         drop(receiver);
 
         for input in inputs {
@@ -78,7 +77,7 @@ pub(crate) fn run(
     failure.into_inner().map_or(Ok(totals), Err)
 }
 
-/// Processes blocks until there are no more, or a thread has failed.
+/// Processes blocks until there are no more, or until a thread has failed.
 fn work(blocks: &Receiver<Vec<u8>>, filter: &Seen, failure: &OnceLock<Failure>) -> Totals {
     let mut totals = Totals::default();
     let mut kept = Vec::new();
@@ -88,7 +87,7 @@ fn work(blocks: &Receiver<Vec<u8>>, filter: &Seen, failure: &OnceLock<Failure>) 
         }
         kept.clear();
         let sifted = sift(&block, filter, &mut kept, &mut totals);
-        // Also if the filter is full: the lines kept so far count as passed on.
+        // The lines are written even if the filter is full, because they count as passed on.
         let written = io::stdout().lock().write_all(&kept).map_err(Failure::Write);
         if let Err(error) = sifted.and(written) {
             // Only the first failure is reported.
@@ -99,8 +98,7 @@ fn work(blocks: &Receiver<Vec<u8>>, filter: &Seen, failure: &OnceLock<Failure>) 
     totals
 }
 
-/// Appends the lines of `block` that the filter has not seen to `kept`, each
-/// with a line feed at its end.
+/// Appends the new lines of `block` to `kept`, each with a line feed at its end.
 fn sift(
     block: &[u8],
     filter: &Seen,
@@ -120,12 +118,12 @@ fn sift(
             return Ok(());
         }
         totals.lines += group.len() as u64;
-        // Drops most repeated lines, and brings the buckets of the others into
-        // the cache, all at once instead of one after the other.
+        // This drops most repeated lines, and loads the buckets of the others into the cache
+        // concurrently instead of one by one.
         filter.contains_batch(&group, &mut seen[..group.len()]);
         for (&line, _) in group.iter().zip(seen).filter(|(_, seen)| !seen) {
-            // This decides: of the threads that meet a new line at the same time, exactly one finds
-            // it absent.
+            // This call decides: when threads race with the same new line, exactly one finds it
+            // absent.
             if filter.insert_unique(line)? {
                 totals.distinct += 1;
                 kept.extend_from_slice(line);

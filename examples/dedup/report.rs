@@ -1,4 +1,4 @@
-//! What the user sees beside the lines: a progress bar and a closing line.
+//! The output other than lines: a progress bar and a closing line.
 
 use crate::{failure::Failure, input::Input, pipeline::Totals, seen::Seen};
 use indicatif::{DecimalBytes, HumanBytes, HumanCount, ProgressBar, ProgressStyle};
@@ -7,9 +7,9 @@ use std::{
     time::Duration,
 };
 
-/// A bar if the size of every input is known, and a spinner otherwise. Hidden
-/// unless standard error is a terminal and standard output is not: on a
-/// terminal the lines themselves show the progress.
+/// A bar if the size of every input is known, and a spinner otherwise. It is hidden unless standard
+/// error is a terminal and standard output is not, because on a terminal the lines themselves show
+/// the progress.
 pub(crate) fn progress(inputs: &[Input], quiet: bool) -> Result<ProgressBar, Failure> {
     if quiet || io::stdout().is_terminal() || !io::stderr().is_terminal() {
         return Ok(ProgressBar::hidden());
@@ -32,9 +32,9 @@ pub(crate) fn progress(inputs: &[Input], quiet: bool) -> Result<ProgressBar, Fai
 pub(crate) fn closing_line(totals: &Totals, filter: &Seen, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
     let fill = filter.len() as f64 / filter.capacity() as f64;
-    // Proportional to the fill, as the chance of one comparison is small.
+    // The rate is proportional to the load, because the probability of one comparison is small.
     let rate = filter.false_positive_rate() * fill;
-    // The rate rose from 0 as the lines came in: on average half of it.
+    // The rate rose from 0 with each line, so the average is half of it.
     let dropped = rate / 2.0 * totals.distinct as f64;
     format!(
         "{} {}, {} distinct; {} lines/s, {}/s; filter of {}, {:.0} % full, \

@@ -1,24 +1,17 @@
-//! The lines that were seen: ever, or within a window of time.
+//! The lines that were seen, ever or within a time window.
 
 use crate::failure::Failure;
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use guira::{CuckooFilter, ExpiringFilter, InsertError};
-use std::time::Duration;
+use std::thread;
 
 pub(crate) enum Seen {
     Ever(Box<CuckooFilter>),
+    /// Each line expires some time after it was passed on.
     Lately(Box<ExpiringFilter>),
 }
 
 impl Seen {
-    /// Each line is forgotten some time after it was passed on.
-    pub(crate) fn lately(window: u64, capacity: usize, rate: f64) -> Result<Self, Failure> {
-        let builder = ExpiringFilter::builder(Duration::from_secs(window))
-            .capacity(capacity)
-            .false_positive_rate(rate);
-        Ok(Self::Lately(Box::new(builder.build()?)))
-    }
-
     pub(crate) fn contains_batch(&self, lines: &[&[u8]], seen: &mut [bool]) {
         match self {
             Self::Ever(filter) => filter.contains_batch(lines, seen),
@@ -26,12 +19,19 @@ impl Seen {
         }
     }
 
-    /// True if the line was not seen. Of threads that meet it at the same time, exactly one gets
-    /// true.
+    /// True if the line was not seen before. When threads race with the same new line, exactly one
+    /// gets true.
     pub(crate) fn insert_unique(&self, line: &[u8]) -> Result<bool, Failure> {
-        let inserted = match self {
+        let insert = || match self {
             Self::Ever(filter) => filter.insert_unique(line),
             Self::Lately(filter) => filter.insert_unique(line),
+        };
+        let inserted = loop {
+            match insert() {
+                // Another thread has lost its processor in the middle of a call.
+                Err(error) if error.is_transient() => thread::yield_now(),
+                decided => break decided,
+            }
         };
         inserted.map_err(|error| match error {
             InsertError::Full => Failure::Full {
@@ -41,7 +41,7 @@ impl Seen {
         })
     }
 
-    /// Lets time pass in the filter until the other end of the channel is gone.
+    /// Advances the clock of the filter until the sender of the channel is dropped.
     pub(crate) fn tick_until(&self, over: &Receiver<()>) {
         let Self::Lately(filter) = self else {
             return;
@@ -55,7 +55,7 @@ impl Seen {
     fn max_capacity(&self) -> usize {
         match self {
             Self::Ever(filter) => filter.max_capacity(),
-            Self::Lately(filter) => filter.capacity(),
+            Self::Lately(filter) => filter.max_capacity(),
         }
     }
 

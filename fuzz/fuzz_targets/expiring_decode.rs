@@ -1,4 +1,4 @@
-//! The snapshot of an expiring filter, from outside: the law is shared with
+//! Untrusted bytes as the snapshot of an expiring filter. The check is shared with
 //! `tests/tests/expiring_snapshot/main.rs`.
 //!
 //! ```text

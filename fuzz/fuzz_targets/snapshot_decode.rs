@@ -1,4 +1,4 @@
-//! Bytes from outside give a typed error or a filter that works: the law is shared with
+//! Untrusted bytes give a typed error or a filter that works. The check is shared with
 //! `tests/tests/snapshot/fuzz.rs`.
 //!
 //! ```text

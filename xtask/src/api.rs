@@ -7,7 +7,7 @@ use std::fs;
 
 const SNAPSHOT: &str = "docs/internal/public-api.txt";
 
-/// The tool, and the toolchain whose JSON it reads.
+/// The tool, and the toolchain whose JSON it can read.
 const TOOL: (&str, &str) = ("cargo-public-api", "0.49.0");
 const TOOLCHAIN: &str = "1.88";
 
@@ -40,7 +40,7 @@ pub(crate) fn run(bless: bool) -> Result<(), Failed> {
     )))
 }
 
-/// The public items, one a line, except for the ones that every type has.
+/// The public items, one per line, except for the blanket ones of every type.
 fn interface() -> Result<String, Failed> {
     let tools = root().join("target/tools");
     let (name, version) = TOOL;
@@ -84,7 +84,7 @@ fn interface() -> Result<String, Failed> {
             "-sss",
         ],
     );
-    // Rustdoc writes JSON on nightly only; this makes a stable toolchain behave like one.
+    // Rustdoc writes JSON on nightly only. This variable enables nightly features on stable.
     api.env("RUSTC_BOOTSTRAP", "1")
         .env_remove("RUSTUP_TOOLCHAIN")
         .env_remove("CARGO");

@@ -6,7 +6,7 @@ use crate::{
 };
 use std::fs;
 
-/// The exit code of a model that has shown its failure, as `loom-tests/src/breaking.rs` has it.
+/// The exit code of a model that has shown its failure. `loom-tests/src/breaking.rs` defines it.
 const SHOWN: i32 = 42;
 
 /// Prints the names of all negative controls, and the files of models that have them.

@@ -1,10 +1,10 @@
-//! Which packages a branch has changed.
+//! The packages that a branch has changed.
 
 use crate::run::{Failed, command, output};
 use std::collections::BTreeSet;
 
-/// The packages of the workspace, by the path at which their files begin. The first match counts.
-const PACKAGES: [(&str, &str); 18] = [
+/// The packages of the workspace, by the prefix of their paths. The first match counts.
+const PACKAGES: [(&str, &str); 19] = [
     ("benches/", "guira-benches"),
     ("capi/", "guira-capi"),
     ("coherence/", "guira-coherence"),
@@ -15,6 +15,7 @@ const PACKAGES: [(&str, &str); 18] = [
     ("module/", "guira-module"),
     ("python/", "guira-python"),
     ("server/", "guira-server"),
+    ("shm/", "guira-shm"),
     ("shuttle-tests/", "guira-shuttle-tests"),
     ("tests/", "guira-tests"),
     ("watch/", "guira-watch"),
@@ -25,7 +26,7 @@ const PACKAGES: [(&str, &str); 18] = [
     ("Cargo.lock", "guira"),
 ];
 
-/// The packages with a file that differs from the commit at which the branch left main.
+/// The packages with a file that differs from the merge base of the branch and main.
 pub(crate) fn packages() -> Result<BTreeSet<&'static str>, Failed> {
     let base = base()?;
     let changed = lines(&["diff", "--name-only", &base])?;
@@ -39,7 +40,7 @@ fn package_of(file: &str) -> Option<&'static str> {
     found.map(|(_, package)| *package)
 }
 
-/// Where the branch left main: the remote's if there is one; without either, the last commit.
+/// The merge base with the remote's main or the local one. If there is neither, the last commit.
 fn base() -> Result<String, Failed> {
     for main in ["origin/main", "main"] {
         if let Ok(base) = lines(&["merge-base", "HEAD", main]) {

@@ -1,4 +1,4 @@
-//! The tasks of a contributor. `cargo xtask` lists them.
+//! Tasks for contributors. `cargo xtask` lists them.
 
 mod api;
 mod break_it;
@@ -88,6 +88,7 @@ fn pr() -> Result<Steps, Failed> {
         "warnings",
     ])?;
     steps.cargo(&["test"])?;
+    steps.cargo(&["test", "--package", "guira-commands"])?;
     steps.time("models", || models::run(&["--bound", "2"]))?;
     Ok(steps)
 }

@@ -1,13 +1,14 @@
-//! `cargo xtask rooms`: which module imports which, and whether any two import each other.
+//! `cargo xtask rooms`: prints which module imports which, and finds modules that import each
+//! other.
 //!
-//! The modules of one folder are its *rooms*. A room imports another one if its code names an item of
-//! the other. Re-exports are followed to their target, and bodies of macros count. A method call
-//! names no module, so it is not seen. Imports between a module and the modules in its own folder do
-//! not count, because children extend the types of their parent. The root of a crate is a room like
-//! any other.
+//! The modules of one folder are its *rooms*. A room imports another one if its code names an item
+//! of the other. Re-exports are followed to their target, and bodies of macros count. Method calls
+//! name no module, so they are not found. Imports between a module and the modules in its own
+//! folder do not count, because children extend the types of their parent. The root of a crate is
+//! also a room.
 //!
-//! Rooms may not import each other in a cycle. So they lie on *floors*: a room imports only rooms of
-//! lower floors. The blocks after `rooms:` marks in `docs/ARCHITECTURE.md` are the rule.
+//! Rooms may not import each other in a cycle, so they form *floors*: a room imports only rooms of
+//! lower floors. The blocks after `rooms:` marks in `docs/ARCHITECTURE.md` define the floors.
 
 mod modules;
 
@@ -19,27 +20,28 @@ use petgraph::{
 };
 use std::{collections::BTreeMap, fmt::Write, fs};
 
-/// The crates, by the names that the page uses.
-const CRATES: [(&str, &str); 6] = [
+/// The crates, by their names on the page.
+const CRATES: [(&str, &str); 7] = [
     ("guira", "src/lib.rs"),
     ("guira-commands", "commands/src/lib.rs"),
     ("guira-server", "server/src/lib.rs"),
     ("guira-module", "module/src/lib.rs"),
     ("guira-capi", "capi/src/lib.rs"),
+    ("guira-shm", "shm/src/lib.rs"),
     ("guira-watch", "watch/src/lib.rs"),
 ];
 
 const PAGE: &str = "docs/ARCHITECTURE.md";
 
-/// The rooms of a folder, and who imports whom.
+/// The rooms of a folder, and their imports.
 #[derive(Debug, Default)]
 struct Folder {
     names: Vec<String>,
-    /// For each arrow, from importer to imported, one import as an example.
+    /// For each pair of importer and imported room, one import as an example.
     arrows: BTreeMap<(usize, usize), String>,
 }
 
-/// `cargo xtask rooms [FOLDER...]`: prints the folders, all of them if none is named.
+/// `cargo xtask rooms [FOLDER...]`: prints these folders, or all folders.
 pub(crate) fn run(asked: &[&str]) -> Result<(), Failed> {
     let folders = folders()?;
     if let Some(unknown) = asked.iter().find(|&&name| !folders.contains_key(name)) {
@@ -61,7 +63,7 @@ pub(crate) fn run(asked: &[&str]) -> Result<(), Failed> {
     }
 }
 
-/// All cycles, and all differences between the floors of the page and of the code.
+/// All cycles, and all differences between the floors on the page and in the code.
 fn wrong(folders: &BTreeMap<String, Folder>) -> Result<Vec<String>, Failed> {
     let mut wrong = Vec::new();
     for (name, folder) in folders {
@@ -88,6 +90,16 @@ fn folders() -> Result<BTreeMap<String, Folder>, Failed> {
         folders.extend(of_crate(name, &modules));
     }
     Ok(folders)
+}
+
+/// The imports between the rooms of a folder: the importer and the imported room of each.
+#[cfg(test)]
+pub(crate) fn imports(folder: &str) -> Result<Vec<(String, String)>, Failed> {
+    let folders = folders()?;
+    let folder = &folders[folder];
+    let name = |room: usize| folder.names[room].clone();
+    let arrows = folder.arrows.keys();
+    Ok(arrows.map(|&(from, to)| (name(from), name(to))).collect())
 }
 
 fn of_crate(name: &str, modules: &Modules) -> BTreeMap<String, Folder> {
@@ -120,7 +132,7 @@ fn of_crate(name: &str, modules: &Modules) -> BTreeMap<String, Folder> {
         .collect()
 }
 
-/// The folder in which an import leads from one room to another, and the two rooms.
+/// The folder in which an import leads from one room to another, and both rooms.
 fn arrow(modules: &Modules, from: usize, to: usize) -> Option<(usize, usize, usize)> {
     if from == to {
         return None;
@@ -129,7 +141,7 @@ fn arrow(modules: &Modules, from: usize, to: usize) -> Option<(usize, usize, usi
     let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
     let room = |way: &[usize]| match way.get(common) {
         Some(&room) => Some(room),
-        // The code of the folder's own module.
+        // The code belongs to the module of the folder itself.
         None => (common == 1).then_some(0),
     };
     Some((from[common - 1], room(&from)?, room(&to)?))
@@ -152,7 +164,7 @@ impl Folder {
         graph
     }
 
-    /// Rooms that import each other, with the imports among them.
+    /// Rooms that import each other, with these imports.
     fn cycles(&self) -> Vec<String> {
         let mut cycles = tarjan_scc(&self.graph());
         cycles.retain(|rooms| rooms.len() > 1);
@@ -179,8 +191,8 @@ impl Folder {
         names.join(" ")
     }
 
-    /// The floor of each room, from 0 up: one above the highest one that it imports. `None` if there
-    /// is a cycle.
+    /// The floor of each room, counted from 0: one above the highest floor that the room imports.
+    /// `None` if there is a cycle.
     fn floors(&self) -> Option<Vec<usize>> {
         let graph = self.graph();
         let mut floors = vec![0; self.names.len()];
@@ -191,7 +203,8 @@ impl Folder {
         Some(floors)
     }
 
-    /// The folder for people: its floors from the uppermost down, with the arrows of each room.
+    /// The folder as text: its floors from the highest to the lowest, with the imports of each
+    /// room.
     fn print(&self, name: &str) -> String {
         let (rooms, arrows) = (self.names.len(), self.arrows.len());
         let floors = self.floors();
@@ -218,8 +231,8 @@ impl Folder {
         text
     }
 
-    /// What is wrong with these floors, from the uppermost down: a room that is not there, or not
-    /// once, and imports that do not lead down.
+    /// The errors in these floors, which are listed from the highest to the lowest. Each room must
+    /// exist and be listed exactly once, and imports must lead down.
     fn against(&self, floors: &[Vec<&str>]) -> Vec<String> {
         let mut wrong = Vec::new();
         let all: Vec<&str> = floors.iter().flatten().copied().collect();
@@ -250,8 +263,8 @@ impl Folder {
     }
 }
 
-/// The floors on the page, from the uppermost down, by folder: the lines between the fences after
-/// `<!-- rooms: FOLDER -->`.
+/// The floors on the page by folder, from the highest to the lowest: the lines between the fences
+/// after `<!-- rooms: FOLDER -->`.
 fn blocks(page: &str) -> Vec<(&str, Vec<Vec<&str>>)> {
     let blocks = page.split("<!-- rooms: ").skip(1);
     blocks

@@ -7,7 +7,7 @@ use std::{
     time::Instant,
 };
 
-/// A task failed, and why.
+/// The reason for which a task failed.
 #[derive(Debug)]
 pub(crate) struct Failed(pub(crate) String);
 
@@ -22,7 +22,7 @@ pub(crate) fn root() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-/// A command in the root, without the environment that cargo gives to its children.
+/// A command in the root, without the environment variables that cargo sets for its children.
 pub(crate) fn command(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root()).args(arguments);
@@ -34,7 +34,7 @@ pub(crate) fn command(program: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// The command as one types it: without its directory, and the variables that are removed.
+/// The command as a user would type it, without its directory and without removed variables.
 fn shown(command: &Command) -> String {
     let variables = command.get_envs().filter_map(|(name, value)| {
         let (name, value) = (name.to_string_lossy(), value?.to_string_lossy());
@@ -45,7 +45,7 @@ fn shown(command: &Command) -> String {
     variables.chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// Runs the command, and fails if it does.
+/// Runs the command. Fails if the command fails.
 pub(crate) fn succeed(mut command: Command) -> Result<(), Failed> {
     let status = command.status()?;
     match status.success() {
@@ -54,7 +54,7 @@ pub(crate) fn succeed(mut command: Command) -> Result<(), Failed> {
     }
 }
 
-/// Runs the command, and returns what it prints.
+/// Runs the command, and returns its output.
 pub(crate) fn output(mut command: Command) -> Result<Output, Failed> {
     let output = command.output()?;
     match output.status.success() {
@@ -73,7 +73,7 @@ pub(crate) fn bash(script: &str, variables: &[(&str, &str)]) -> Result<(), Faile
     succeed(command)
 }
 
-/// What a task did, and how long each step took.
+/// The steps of a task, and the time of each.
 #[derive(Debug, Default)]
 pub(crate) struct Steps(Vec<(String, f64)>);
 

@@ -1,28 +1,28 @@
-//! The keys of requests that have been done: a client that got no answer sends its request again,
-//! with the same `Idempotency-Key`, and it is done once.
+//! The keys of completed requests. A client that gets no answer repeats its request with the same
+//! `Idempotency-Key`, and the request is executed only once.
 
 use guira::{BuildError, ExpiringFilter};
 use std::time::Duration;
 
-/// For so long a request is not done again.
+/// The time during which a repeated request is not executed again.
 const REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Requests in that time.
+/// The number of requests in that time.
 const CAPACITY: usize = 1_000_000;
 
 pub(crate) struct Keys {
     seen: ExpiringFilter,
 }
 
-/// What a request may do.
+/// Whether a request may be executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Permit {
-    /// It is the first one with this key: it must be done, or the key be given back.
+    /// The first request with this key. The caller must execute it, or give the key back.
     First,
-    /// Another request with this key has been done, or is being done. One of 10 million requests
-    /// may get this answer although it is the first.
+    /// Another request with this key was executed, or is being executed. One first request in 10
+    /// million also gets this answer.
     Repeated,
-    /// The key cannot be remembered.
+    /// The key cannot be stored.
     Busy,
 }
 
@@ -34,9 +34,9 @@ impl Keys {
         })
     }
 
-    /// Of requests with one key that come at the same time one is the first.
+    /// When requests with the same key race, exactly one is the first.
     pub(crate) fn take(&self, key: &str) -> Permit {
-        // Without requests the time stands still. So a key is remembered for longer: no harm.
+        // Without requests, no epoch begins. Keys are then kept for longer, which is harmless.
         self.seen.tick();
         match self.seen.insert_unique(key) {
             Ok(true) => Permit::First,
@@ -45,8 +45,8 @@ impl Keys {
         }
     }
 
-    /// The request that was the first has failed: it may come again. No request takes a day, so
-    /// the key has not expired, and what goes is its own copy.
+    /// Allows a repetition of the first request, which has failed. No request takes a day, so the
+    /// key has not expired, and the removed copy is its own.
     pub(crate) fn give_back(&self, key: &str) {
         self.seen.remove(key);
     }

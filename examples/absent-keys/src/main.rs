@@ -1,5 +1,5 @@
-//! A key-value service over HTTP. A filter in memory answers for most keys that the database does
-//! not hold, so that no client waits for the disk to learn that there is nothing on it.
+//! A key-value service over HTTP. A filter in memory recognizes most absent keys, so that requests
+//! for them do not wait for the disk.
 
 mod keys;
 mod routes;
@@ -11,22 +11,21 @@ use std::{error::Error, net::SocketAddr, path::PathBuf, process::ExitCode, sync:
 use store::Store;
 use tokio::{net::TcpListener, signal};
 
-/// Serves a database of items over HTTP, with a filter that spares it the
-/// lookups of absent keys.
+/// Serves a database of items over HTTP. A filter avoids most lookups of absent keys.
 ///
 /// PUT, GET and DELETE /items/{key}; GET /stats.
 #[derive(Debug, Parser)]
 #[command(name = "absent-keys")]
 struct Args {
-    /// Address and port; with port 0 a free one is taken, and printed
+    /// Address and port. With port 0, a free port is chosen and printed
     #[arg(long, default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
 
-    /// The database file, which is made if there is none
+    /// The database file, which is created if it does not exist
     #[arg(long, value_name = "PATH")]
     database: PathBuf,
 
-    /// Items that the filter has room for
+    /// Number of items for which the filter has room
     #[arg(long, value_name = "ITEMS", default_value_t = 1_000_000)]
     capacity: usize,
 }
@@ -49,16 +48,16 @@ async fn run(args: Args) -> Result<(), Box<dyn Error>> {
         .await
         .map_err(|error| format!("cannot listen on {}: {error}", args.listen))?;
     println!("listening on http://{}", listener.local_addr()?);
-    // Requests in flight are answered before this returns.
+    // This returns after all requests in flight have been answered.
     axum::serve(listener, routes::router(store, keys))
         .with_graceful_shutdown(interrupted())
         .await?;
     Ok(())
 }
 
-/// Done when the user presses ctrl-c.
+/// Completes when the user presses ctrl-c.
 async fn interrupted() {
     if let Err(error) = signal::ctrl_c().await {
-        eprintln!("absent-keys: stopping, as ctrl-c cannot be waited for: {error}");
+        eprintln!("absent-keys: stopping, because ctrl-c cannot be handled: {error}");
     }
 }

@@ -1,4 +1,4 @@
-//! From requests to the store and back.
+//! Translates requests to calls of the store, and results to responses.
 
 use crate::{
     keys::{Keys, Permit},
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use thiserror::Error;
 use tokio::task::{self, JoinError};
 
-/// The header that names a request, which may be sent again.
+/// The header that identifies a request, which the client may repeat.
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 pub(crate) fn router(store: Arc<Store>, keys: Arc<Keys>) -> Router {
@@ -58,7 +58,7 @@ async fn put_item(
     blocking(move || put_once(&store, &keys, name.as_deref(), &key, &value)).await
 }
 
-/// Stores the value, unless a request of this name has done so.
+/// Stores the value, unless a request with this key was already executed.
 fn put_once(
     store: &Store,
     keys: &Keys,
@@ -103,16 +103,15 @@ async fn stats(State(store): State<Arc<Store>>) -> Result<Response, Failure> {
 
 /// Runs `work` on a thread that may wait for the disk.
 ///
-/// It runs to its end even if the client hangs up, which drops the future that
-/// waits for it. That is why the database and the filter are changed together
-/// in there, with no `await` between the two.
+/// If the client disconnects, the waiting future is dropped, but `work` still runs to its end. That
+/// is why it changes the database and the filter together, without an `await` in between.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, redb::Error> + Send + 'static,
 ) -> Result<T, Failure> {
     Ok(task::spawn_blocking(work).await??)
 }
 
-/// A failure that is not the client's fault, and whose details the client does not see.
+/// A failure that the client did not cause, and whose details the client does not see.
 #[derive(Debug, Error)]
 enum Failure {
     #[error("the database failed: {0}")]

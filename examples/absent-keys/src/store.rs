@@ -2,33 +2,31 @@
 //!
 //! # Why no committed key is ever missed
 //!
-//! The filter is a multiset, and it holds at least one copy of each key that
-//! the database holds, at every moment:
+//! The filter is a multiset. At every moment, it holds at least one copy of each key in the
+//! database:
 //!
-//! - A PUT of a new key inserts the copy *before* it commits. So there is no
-//!   moment at which the key is committed and the filter says no.
-//! - A DELETE takes the copy out *after* it has committed. So until the key is
-//!   gone from the database, the filter says yes.
-//! - Between the commit of a DELETE and its removal from the filter, a PUT of
-//!   the same key may come in. It sees no such key in the database and inserts
-//!   a copy of its own; for that moment there are two. The DELETE then takes
-//!   out one, no matter which, and one is left for the key that is there.
+//! - A PUT of a new key inserts the copy *before* it commits. So there is no moment at which the
+//!   key is committed and the filter reports it absent.
+//! - A DELETE removes the copy *after* it has committed. So the filter reports the key as present
+//!   until the database no longer has it.
+//! - Between the commit of a DELETE and its removal from the filter, a PUT of the same key may run.
+//!   It does not find the key in the database and inserts another copy, so there are two for a
+//!   moment. The DELETE then removes one of them, and one is left for the present key.
 //!
 //! The last case is why this is [`CuckooFilter::insert`] and not `insert_unique`. The latter would
-//! find the copy about to be taken out, add none, and leave a committed key without a copy.
+//! find the copy that is about to be removed, add none, and leave a committed key without a copy.
 //!
-//! Which PUT is the first of its key, and which DELETE the one that removed it,
-//! is for the database to say. Its write transactions run one at a time, so for
-//! each key they alternate: one copy in, one copy out. A PUT that overwrites a
-//! key adds none; a DELETE of an absent key must take none out, as it could
-//! belong to another key with the same fingerprint.
+//! The database decides which PUT is the first of its key, and which DELETE removed it. Its write
+//! transactions run one at a time, so for each key they alternate: one copy is added, one is
+//! removed. A PUT that overwrites a key adds none. A DELETE of an absent key must not remove any,
+//! because the copy could belong to another key with the same fingerprint.
 //!
-//! A bucket pair has room for a few copies of one key only. Should that many
-//! DELETEs of one key be stopped between commit and removal, a PUT is refused
-//! as if the filter were full, and nothing is lost.
+//! A pair of buckets has room for only a few copies of one key. If that many DELETEs of one key are
+//! paused between commit and removal, a PUT is refused as if the filter were full, and nothing is
+//! lost.
 //!
-//! Where it is not known whether a commit took effect, the copy stays. One too
-//! many costs a lookup in vain; one too few would lose an item.
+//! If it is unknown whether a commit took effect, the copy stays. One copy too many costs an
+//! unnecessary lookup; one too few would lose an item.
 
 #[cfg(test)]
 mod tests;
@@ -47,18 +45,18 @@ const ITEMS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("items");
 pub(crate) struct Store {
     database: Database,
     filter: CuckooFilter,
-    // Relaxed throughout: they count, and order nothing.
+    // Relaxed throughout: these are counters, which order nothing.
     database_reads: AtomicU64,
     reads_saved: AtomicU64,
     false_positives: AtomicU64,
 }
 
-/// What a PUT did.
+/// The effect of a PUT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Put {
     Created,
     Overwritten,
-    /// Nothing: there is no room in the filter for another key.
+    /// Nothing was stored: the filter has no room for another key.
     FilterFull,
 }
 
@@ -84,17 +82,17 @@ impl From<BuildError> for OpenError {
     }
 }
 
-/// The answer to GET /stats.
+/// The response to GET /stats.
 #[derive(Debug, Serialize)]
 pub(crate) struct Stats {
-    /// Items in the database.
+    /// The number of items in the database.
     items: u64,
-    /// Lookups, of GET and DELETE, that reached the database.
+    /// Lookups by GET and DELETE that reached the database.
     database_reads: u64,
-    /// Lookups that the filter answered: the key was absent.
+    /// Lookups that the filter answered, because the key was absent.
     reads_saved: u64,
-    /// Lookups that reached the database in vain. Those of a key that was being
-    /// stored or deleted at the moment count too.
+    /// Lookups that reached the database for an absent key. A key that was being stored or deleted
+    /// at that moment counts, too.
     false_positives: u64,
     filter: FilterStats,
 }
@@ -138,10 +136,10 @@ impl Store {
         }
     }
 
-    /// Inserts each key of the database; false if the filter has no room.
+    /// Inserts each key of the database. False if the filter has no room.
     fn fill(&self) -> Result<bool, redb::Error> {
         let transaction = self.database.begin_write()?;
-        // Made here if there is none, so that reading may rely on it.
+        // Creates the table if it does not exist, so that readers can rely on it.
         let table = transaction.open_table(ITEMS)?;
         for item in table.iter()? {
             if self.filter.insert(item?.0.value()).is_err() {
@@ -153,8 +151,8 @@ impl Store {
         Ok(true)
     }
 
-    /// False if the database does not hold `key`: the lookup is saved. Waits for
-    /// nothing, so that async code may call it.
+    /// False if the database does not contain `key`, which saves the lookup. Does not block, so
+    /// async code may call it.
     pub(crate) fn may_hold(&self, key: &str) -> bool {
         let may_hold = self.filter.contains(key);
         if !may_hold {
@@ -163,7 +161,7 @@ impl Store {
         may_hold
     }
 
-    /// The value of a key that the filter said yes to. Waits for the disk.
+    /// The value of a key that may be present. Waits for the disk.
     pub(crate) fn get(&self, key: &str) -> Result<Option<Vec<u8>>, redb::Error> {
         let table = self.database.begin_read()?.open_table(ITEMS)?;
         let value = table.get(key)?.map(|value| value.value().to_vec());
@@ -177,7 +175,7 @@ impl Store {
         let mut table = transaction.open_table(ITEMS)?;
         let is_new = table.insert(key, value)?.is_none();
         drop(table);
-        // Before the commit; see above.
+        // This happens before the commit: see above.
         if is_new && self.filter.insert(key).is_err() {
             transaction.abort()?;
             return Ok(Put::FilterFull);
@@ -190,8 +188,8 @@ impl Store {
         })
     }
 
-    /// Deletes a key that the filter said yes to; false if the database did not
-    /// hold it. Waits for other writers, and for the disk.
+    /// Deletes a key that may be present. False if the database did not contain it. Waits for other
+    /// writers, and for the disk.
     pub(crate) fn delete(&self, key: &str) -> Result<bool, redb::Error> {
         let transaction = self.database.begin_write()?;
         let mut table = transaction.open_table(ITEMS)?;
@@ -203,7 +201,7 @@ impl Store {
             return Ok(false);
         }
         transaction.commit()?;
-        // After the commit; see above.
+        // This happens after the commit: see above.
         let removed = self.filter.remove(key);
         debug_assert!(removed, "a committed key has a copy");
         Ok(true)

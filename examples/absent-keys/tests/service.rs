@@ -1,5 +1,4 @@
-//! The service from the outside: started as a process, and driven over HTTP by
-//! several clients at a time.
+//! Tests the service as a process that several HTTP clients use concurrently.
 #![cfg(unix)]
 
 use serde_json::Value;
@@ -23,8 +22,7 @@ fn service(database: &Path) -> Command {
     command
 }
 
-/// The running service. Killed when dropped, so that no failing test leaves
-/// one behind.
+/// The running service. It is killed on drop, so that a failing test leaves no process behind.
 struct Service {
     process: Child,
     url: String,
@@ -59,7 +57,7 @@ impl Service {
         }
     }
 
-    /// Ends it as ctrl-c does, and waits until it has ended well.
+    /// Stops the service as ctrl-c does, and waits until it has ended successfully.
     fn stop(mut self) {
         let kill = format!("kill -INT {}", self.process.id());
         assert!(
@@ -94,7 +92,7 @@ impl Service {
             .as_u16()
     }
 
-    /// The value; `None` if the answer is "not found".
+    /// The value, or `None` if the key is not found.
     fn get(&self, key: &str) -> Option<String> {
         let mut response = self.agent.get(self.item(key)).call().unwrap();
         let body = response.body_mut().read_to_string().unwrap();
@@ -114,7 +112,7 @@ impl Service {
         serde_json::from_str(&response.body_mut().read_to_string().unwrap()).unwrap()
     }
 
-    /// At rest there is one copy in the filter for each item in the database.
+    /// Checks that at rest the filter has one copy for each item in the database.
     #[track_caller]
     fn assert_items(&self, items: u64) {
         let stats = self.stats();
@@ -125,7 +123,7 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // Fails if it has ended already.
+        // This fails if the process has already ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -163,7 +161,7 @@ fn each_client_reads_its_own_writes() {
             }
         }
     });
-    // Every other key was deleted, and half of those put back.
+    // Every other key was deleted, and half of those were stored again.
     service.assert_items(CLIENTS * 30);
     in_each_client(|client| {
         for number in 0..40 {
@@ -187,7 +185,7 @@ fn clients_that_race_for_one_key_leave_one_copy_or_none() {
         for round in 0..90 {
             let number = round % KEYS;
             let key = format!("shared-{number}");
-            // Half of the clients put while the other half delete.
+            // Half of the clients put while the other half deletes.
             let change = match (client + round as u64 / 3) % 2 {
                 0 => match service.put(&key, "value") {
                     201 => 1,
@@ -215,7 +213,7 @@ fn clients_that_race_for_one_key_leave_one_copy_or_none() {
         );
     }
     service.assert_items(balance.iter().sum::<i64>().try_into().unwrap());
-    // Whatever the race left behind, the keys are as good as any.
+    // After the race, the keys work like any others.
     for number in 0..KEYS {
         let key = format!("shared-{number}");
         service.put(&key, "value");
@@ -235,7 +233,7 @@ fn a_key_that_is_only_overwritten_is_never_absent() {
         for round in 0..40 {
             if client % 2 == 0 {
                 assert_eq!(service.put("held", &round.to_string()), 204);
-                // Neighbours that come and go.
+                // These keys share the table with the tested one, and are stored and deleted.
                 service.put(&format!("{client}"), "neighbour");
                 service.delete(&format!("{client}"));
             } else {
@@ -269,7 +267,8 @@ fn saved_reads_are_counted() {
     let count = |name: &str| stats[name].as_u64().unwrap();
     assert_eq!(count("reads_saved") + count("false_positives"), absent);
     assert_eq!(count("database_reads"), found + count("false_positives"));
-    // 0.1 % of 720 at most, were the filter full: 20 are out of the question.
+    // If the filter were full, at most 0.1 % of 720 lookups would be false positives, so 20 are
+    // practically impossible.
     assert!(count("false_positives") < 20, "{stats}");
     assert!(
         stats["filter"]["bytes"].as_u64().unwrap() >= 10_000,
@@ -298,7 +297,7 @@ fn the_filter_is_rebuilt_from_the_database() {
             assert_eq!(value.is_some(), (client, number) != (0, 0));
         }
     }
-    // Each has its copy, and no more than that.
+    // Each key has exactly one copy.
     assert_eq!(service.put("1-1", "again"), 204);
     assert_eq!(service.delete("1-1"), 204);
     assert_eq!(service.get("1-1"), None);
@@ -335,7 +334,7 @@ fn a_full_filter_refuses_new_keys_and_keeps_the_old() {
         let key = number.to_string();
         assert_eq!(service.get(&key).is_some(), kept.contains(&key), "{key}");
     }
-    // An overwrite needs no room, and a deletion makes some.
+    // An overwrite needs no room, and a deletion makes room.
     assert_eq!(service.put(&kept[0], "new"), 204);
     assert_eq!(service.delete(&kept[0]), 204);
     assert_eq!(service.put(&kept[0], "newer"), 201);
@@ -410,7 +409,7 @@ fn a_request_with_a_key_is_done_once() {
     assert_eq!(put_named(&service, "request 1", "guira", "two"), 409);
     assert_eq!(service.get("guira").as_deref(), Some("one"));
     assert_eq!(put_named(&service, "request 2", "guira", "three"), 204);
-    // One without a key is done each time.
+    // A request without a key is executed each time.
     assert_eq!(service.put("guira", "four"), 204);
     assert_eq!(service.put("guira", "five"), 204);
     assert_eq!(service.get("guira").as_deref(), Some("five"));

@@ -1,4 +1,4 @@
-//! The modules of a crate, and the paths that their code names. Unit tests are left out.
+//! The modules of a crate, and the paths that their code names, without unit tests.
 
 use crate::run::Failed;
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
@@ -10,18 +10,18 @@ use std::{
 };
 use syn::{Attribute, Item, Meta, Token, UseTree, punctuated::Punctuated};
 
-/// A path as it is written, segment by segment.
+/// A path as it is written, in segments.
 type Segments = Vec<String>;
 
-/// One module. Modules are known by their index in [`Modules`].
+/// One module, which is identified by its index in [`Modules`].
 #[derive(Debug)]
 pub(super) struct Module {
     pub(super) name: String,
     pub(super) parent: Option<usize>,
     children: BTreeMap<String, usize>,
-    /// What its `use` items bind, by name.
+    /// The names that its `use` items bind.
     bindings: BTreeMap<String, Segments>,
-    /// The paths in its own code.
+    /// The paths in its code.
     paths: Vec<Segments>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Module {
 pub(super) struct Modules(pub(super) Vec<Module>);
 
 impl Modules {
-    /// Reads the crate with this root file.
+    /// Reads the crate that has this root file.
     pub(super) fn read(root: &Path) -> Result<Self, Failed> {
         let mut modules = Self::default();
         let name = root.file_stem().unwrap_or_default().to_string_lossy();
@@ -56,7 +56,7 @@ impl Modules {
         module
     }
 
-    /// `folder` has the files of the module's children.
+    /// Adds the items of a module. `folder` contains the files of its children.
     fn fill(&mut self, module: usize, items: Vec<Item>, folder: &Path) -> Result<(), Failed> {
         for item in items {
             if is_test(attributes(&item)) {
@@ -87,15 +87,16 @@ impl Modules {
         Ok(())
     }
 
-    /// The modules that a module names, each with the path by which it does.
+    /// The modules that a module names, each with the path in the code.
     pub(super) fn named_by(&self, module: usize) -> impl Iterator<Item = (usize, &Segments)> {
         let paths = self.0[module].paths.iter();
         paths.filter_map(move |path| Some((self.resolve(module, path, 0)?, path)))
     }
 
-    /// The module of what a path names. It follows re-exports; `None` if that is in another crate.
+    /// The module of the item that a path names, after re-exports. `None` if it is in another
+    /// crate.
     fn resolve(&self, from: usize, path: &[String], depth: u32) -> Option<usize> {
-        // Re-exports of macros name themselves.
+        // A re-export of a macro refers to itself, so the depth is limited.
         const DEEP: u32 = 16;
         if depth == DEEP {
             return None;
@@ -118,7 +119,7 @@ impl Modules {
         Some(at)
     }
 
-    /// The module that a name leads to, from within a module.
+    /// The module that a name refers to inside a module.
     fn step(&self, at: usize, name: &str, depth: u32) -> Option<usize> {
         let child = self.0[at].children.get(name).copied();
         child.or_else(|| self.resolve(at, self.0[at].bindings.get(name)?, depth + 1))
@@ -132,7 +133,7 @@ impl Modules {
         way
     }
 
-    /// The path of a module: the names on the way to it, without the root's.
+    /// The path of a module: the names from the root to it, without that of the root.
     pub(super) fn path(&self, module: usize) -> String {
         let names = self.way(module).into_iter().skip(1);
         let names: Vec<_> = names.map(|module| &self.0[module].name[..]).collect();
@@ -175,7 +176,7 @@ fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// True if these attributes leave an item to the unit tests.
+/// True if these attributes restrict an item to unit tests.
 fn is_test(attributes: &[Attribute]) -> bool {
     let mut conditions = attributes.iter().filter(|it| it.path().is_ident("cfg"));
     conditions.any(|it| {
@@ -227,14 +228,14 @@ fn bind(tree: &UseTree, before: &mut Segments, bindings: &mut BTreeMap<String, S
     }
 }
 
-/// The paths of at least two segments in `tokens`, bodies of macros included. All of them begin
-/// with `before`: not empty between the braces of a `use`.
+/// The paths of at least two segments in `tokens`, including bodies of macros. All of them begin
+/// with `before`, which is not empty between the braces of a `use`.
 fn paths(tokens: TokenStream, before: &[String], found: &mut Vec<Segments>) {
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {
         match token {
             TokenTree::Group(group) => paths(group.stream(), &[], found),
-            // What follows is a name, not a path.
+            // A name follows `as`, not a path.
             TokenTree::Ident(first) if first == "as" && !before.is_empty() => {
                 tokens.next();
             }

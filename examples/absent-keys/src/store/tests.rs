@@ -1,4 +1,4 @@
-//! The order of filter and commit, seen from the disk.
+//! Tests the order of changes of the filter and commits, as the disk sees it.
 
 use super::{Put, Store};
 use redb::{Database, StorageBackend, backends::InMemoryBackend};
@@ -9,8 +9,8 @@ use std::{
 
 type Hook = Box<dyn FnMut() -> io::Result<()> + Send>;
 
-/// A disk in memory, which calls a hook in the middle of each commit: when the
-/// database has the changes written out.
+/// A disk in memory. It calls a hook in the middle of each commit, after the database has written
+/// its changes.
 #[derive(Clone, Default)]
 struct Disk {
     memory: Arc<InMemoryBackend>,
@@ -22,7 +22,7 @@ impl Disk {
         *self.hook.lock().unwrap() = Some(Box::new(hook));
     }
 
-    /// A store on this disk that holds `keys`.
+    /// A store on this disk with these `keys`.
     fn store(&self, capacity: usize, keys: &[&str]) -> Arc<Store> {
         let database = Database::builder()
             .create_with_backend(self.clone())
@@ -34,7 +34,7 @@ impl Disk {
         Arc::new(store)
     }
 
-    /// What the filter says of `key` in the middle of each commit of `work`.
+    /// What the filter reports about `key` in the middle of each commit of `work`.
     fn answers(&self, store: &Arc<Store>, key: &'static str, work: impl FnOnce()) -> Vec<bool> {
         let answers = Arc::new(Mutex::new(Vec::new()));
         let (log, watched) = (Arc::clone(&answers), Arc::clone(store));
@@ -113,7 +113,7 @@ fn where_a_commit_failed_the_copy_stays() {
             true => store.delete("key").is_err(),
         };
         assert!(failed);
-        // The key may be on the disk or not, and who asks finds out.
+        // The key may be on the disk or not, so a request must look.
         assert!(store.may_hold("key"));
     }
 }
@@ -123,7 +123,7 @@ fn deleting_absent_keys_takes_no_copy_from_others() {
     let keys: Vec<String> = (0..500).map(|number| format!("held {number}")).collect();
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     let store = Disk::default().store(keys.len(), &keys);
-    // Some 60 of these have the fingerprint of a key that is held.
+    // Some 60 of these have the fingerprint of a present key.
     for number in 0..300_000 {
         let key = format!("absent {number}");
         assert!(!store.may_hold(&key) || !store.delete(&key).unwrap());
