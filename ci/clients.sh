@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# Runs the clients that people use against a started server, on loopback:
-# redis-cli, valkey-cli where there is a package of it, redis-benchmark, redis-py 5 and
-# newest (with its own tests of cuckoo filters, if they come with its source), valkey-glide,
-# node-redis, ioredis. Installs what is missing, as root or with sudo. Five minutes after the
-# build, and half an hour at most.
+# Runs popular clients against a server on loopback: redis-cli, valkey-cli if a package exists,
+# redis-benchmark, redis-py 5 and the newest redis-py (with its own tests of cuckoo filters, if its
+# source contains them), valkey-glide, node-redis and ioredis. Installs what is missing, as root or
+# with sudo. Takes five minutes after the build, and at most half an hour.
 set -euo pipefail
 self=$(realpath "$0")
 cd "$(dirname "$self")/.."
@@ -12,7 +11,7 @@ cd "$(dirname "$self")/.."
 . ci/lib/server.sh
 
 if [ -z "${GUIRA_CLIENTS_BOUNDED:-}" ]; then
-    # Not counted in: how long this takes depends on what is built already.
+    # The build is not timed, because its duration depends on what is already built.
     cargo build --quiet --release --package guira-server
     GUIRA_CLIENTS_BOUNDED=1 exec timeout --kill-after=10 1800 "$self" "$@"
 fi
@@ -28,7 +27,7 @@ missing=()
 command -v redis-cli >/dev/null && command -v redis-benchmark >/dev/null || missing+=(redis-tools)
 command -v node >/dev/null && command -v npm >/dev/null || missing+=(nodejs npm)
 command -v python3 >/dev/null && python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
-# Debian 12 has none.
+# Debian 12 has no package.
 if ! command -v valkey-cli >/dev/null && apt-cache show valkey-tools >/dev/null 2>&1; then
     missing+=(valkey-tools)
 fi
@@ -48,7 +47,7 @@ for program in "${programs[@]}"; do
         yes=1 no=0
         if [ "$protocol" = -3 ]; then yes='(true)' no='(false)'; fi
         cli FLUSHALL >/dev/null
-        # The tutorial of the Redis documentation.
+        # Runs the tutorial of the Redis documentation.
         equal CF.RESERVE OK "$(cli $protocol CF.RESERVE bikes:models 1000000)"
         equal CF.ADD $yes "$(cli $protocol CF.ADD bikes:models 'Smoky Mountain Striker')"
         equal CF.EXISTS $yes "$(cli $protocol CF.EXISTS bikes:models 'Smoky Mountain Striker')"
@@ -119,7 +118,7 @@ for protocol in (2, 3):
         for item in range(1000):
             pipe.cf().add("p", item)
         assert pipe.execute() == [yes] * 1000
-    # A transaction, which is what they make of a pipeline unless told otherwise.
+    # Runs a transaction, which is the default form of a pipeline in this client.
     with r.pipeline() as pipe:
         pipe.cf().add("m", "a")
         pipe.expire("m", 100)

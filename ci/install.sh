@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the named packages of Debian, as root or with sudo; nothing, if none is named.
+# Installs the named packages of Debian, as root or with sudo. Does nothing without names.
 set -euo pipefail
 
 [ $# -gt 0 ] || exit 0

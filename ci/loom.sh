@@ -1,23 +1,33 @@
 #!/usr/bin/env bash
-# Runs all loom models, two files at a time; a log of each is left in target/loom-logs.
-# Arguments go to the test binaries.
-# GUIRA_LOOM_BOUND: see loom-tests/README.md. GUIRA_LOOM_JOBS: files at a time, if not two.
-# GUIRA_LOOM_FILES: the files to run, if not all.
+# Runs all loom models, two files at a time, and leaves a log of each in target/loom-logs. Arguments
+# are passed to the test binaries.
+# GUIRA_LOOM_BOUND: see loom-tests/README.md. GUIRA_LOOM_JOBS: the number of files at a time, 2 by
+# default.
+# GUIRA_LOOM_FILES: the files to run, all by default.
 # GUIRA_LOOM_TABLE=1: writes the numbers of all files into the table of loom-tests/README.md.
 set -euo pipefail
 self=$(realpath "$0")
 cd "$(dirname "$self")/.."
 . ci/lib/models.sh
 
-# run_file BINARY [ARGUMENT...]: one file of models; its time and verdict end its log.
+stacks=
+if [[ $(uname -s) == Linux ]]; then
+    stacks=$PWD/target/loom/stacks.so
+    mkdir -p target/loom
+    # The linker of Rust is a C compiler.
+    if [[ ${1-} != --run-file ]]; then cc -O2 -shared -fPIC -o "$stacks" ci/lib/stacks.c; fi
+fi
+
+# run_file BINARY [ARGUMENT...]: runs one file of models, and ends its log with the time and the
+# verdict.
 run_file() {
     local log=$1 status=0 start=$SECONDS
     log=$logs/$(name_of "$1").log
-    RUST_BACKTRACE=0 "$@" --nocapture --test-threads 1 > "$log" 2>&1 || status=$?
+    RUST_BACKTRACE=0 LD_PRELOAD=$stacks "$@" --nocapture --test-threads 1 > "$log" 2>&1 || status=$?
     echo "status $status, $((SECONDS - start)) seconds" >> "$log"
 }
 
-# summarize LOG: one line. False if the file failed.
+# summarize LOG: prints one line. Fails if the file failed.
 summarize() {
     local line runs=0 total=0 most=0 status=1 seconds=0
     local -A scenarios=()
@@ -33,16 +43,16 @@ summarize() {
         fi
     done < "$1"
     local verdict=ok
-    # No run at all is no pass.
+    # A file without a single run does not pass.
     if ((status != 0 || runs == 0)); then verdict=FAILED; fi
-    # A single run is to take two minutes at most; deeper bounds may take hours.
+    # A single run must take at most two minutes. Deeper bounds may take hours.
     if ((most > 1000000)) && [[ -z ${GUIRA_LOOM_BOUND-} ]]; then verdict="FAILED: a run is too long"; fi
     printf '%-14s %9d %5d %11d %11d %8d  %s\n' \
         "$(basename "$1" .log)" "${#scenarios[@]}" "$runs" "$total" "$most" "$seconds" "$verdict"
     [[ $verdict == ok ]]
 }
 
-# table SUMMARY: its lines as rows of a table in Markdown, and their sums.
+# table SUMMARY: prints its lines as rows of a Markdown table, and their sums.
 table() {
     awk '
         function grouped(n) { return n < 1000 ? n : grouped(int(n / 1000)) sprintf(" %03d", n % 1000) }
@@ -54,7 +64,7 @@ table() {
     ' "$1"
 }
 
-# replace_table PAGE SUMMARY: the rows below the heading of the table of costs.
+# replace_table PAGE SUMMARY: replaces the rows below the heading of the table of costs.
 replace_table() {
     local page=$1
     table "$2" | awk '

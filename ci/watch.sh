@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Checks the page that shows the filter at work: the tests of watch/, its build, and the page in
-# docs/watch/ in a browser, beside the library outside of one. So a page that is older than the
-# library is found as soon as the two differ. Installs Chromium with apt, as root or with sudo.
-# Screenshots are left in target/watch/screenshots. Three minutes at most, on two cores.
+# docs/watch/ in a browser, whose answers are compared with those of the library. This detects a
+# page that is older than the library as soon as their answers differ. Installs Chromium with apt,
+# as root or with sudo. Leaves screenshots in target/watch/screenshots. Takes at most three minutes
+# on two cores.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . ci/lib/pinned.sh
 
-# The first of these that is there.
+# Finds the first of these browsers that is installed.
 browser() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
 missing=()
 browser > /dev/null || missing+=(chromium)
@@ -19,7 +20,7 @@ export CHROMIUM
 tools=target/watch/tools
 pinned_node "$tools"
 
-# Without optimisation across crates, which the tests do not need: it takes a minute.
+# Turns off link-time optimisation, which takes a minute and which the tests do not need.
 export CARGO_PROFILE_RELEASE_LTO=off
 faults() { RUSTFLAGS="--cfg guira_faults" cargo "$1" --package guira-watch --target-dir target/watch "${@:2}"; }
 faults clippy --release --all-targets -- -D warnings

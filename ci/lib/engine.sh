@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Starts $GUIRA_ENGINE with the module $GUIRA_MODULE on a free port, and says when it is ready, as
-# guira-server does: so the tests of the server run against the module. Of what they tell
-# guira-server, the limit of memory is one of a filter here, and the rest is passed over.
+# Starts $GUIRA_ENGINE with the module $GUIRA_MODULE on a free port, and prints the same line as
+# guira-server when it is ready, so that the tests of the server can run against the module. Of the
+# options that the tests pass to guira-server, the memory limit becomes the limit of one filter, and
+# the others are ignored.
 set -euo pipefail
 : "${GUIRA_ENGINE:?the engine}" "${GUIRA_MODULE:?the module}"
 
@@ -18,7 +19,7 @@ work=$(mktemp -d)
 (
     for _ in $(seq 200); do
         if is_taken "$port"; then
-            # The files of the engine go when it has gone.
+            # The files of the engine are deleted when it has ended.
             echo "the module is ready on port $port."
             exec >/dev/null
             while kill -0 $$ 2>/dev/null; do sleep 1; done

@@ -1,9 +1,8 @@
-# What ci/loom.sh and ci/shuttle.sh share. They set `self` to their own path, source
-# this in the root of the repository, define run_file BINARY [ARGUMENT...], and begin with
-#
+# Shared by ci/loom.sh and ci/shuttle.sh. They set `self` to their own path, source this file in the
+# root of the repository, define run_file BINARY [ARGUMENT...], and begin with
 #   run_models NAME CFG JOBS [ARGUMENT...]
 
-# A test binary is called name-hash.
+# The name of a test binary is name-hash.
 name_of() {
     local file=${1##*/}
     echo "${file%-*}"
@@ -19,7 +18,7 @@ run_models() {
         run_file "${@:2}"
         exit
     fi
-    # cargo names the binaries that it has built: "Executable tests/x.rs (path)".
+    # cargo prints the binaries that it has built: "Executable tests/x.rs (path)".
     built=$(RUSTFLAGS="--cfg $cfg" CARGO_TERM_COLOR=never cargo test --package "guira-$name-tests" \
         --profile loom --target-dir "target/$name" --test '*' --no-run 2>&1) || {
         echo "$built"
@@ -38,6 +37,6 @@ run_models() {
     fi
     rm -rf "$logs"
     mkdir -p "$logs"
-    # A file that fails is seen in its log; the others are run all the same.
+    # The log shows whether a file has failed. The other files run in any case.
     printf '%s\0' "${binaries[@]}" | xargs -0 -P "$jobs" -I{} "$self" --run-file {} "$@"
 }

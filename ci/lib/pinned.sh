@@ -9,7 +9,8 @@
 
 pins=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# pinned_python VENV NAME...: installs what ci/python/NAME.txt lists into that virtual environment.
+# pinned_python VENV NAME...: installs the packages in ci/python/NAME.txt into that virtual
+# environment.
 pinned_python() {
     local venv=$1 name
     shift
@@ -19,8 +20,8 @@ pinned_python() {
     done
 }
 
-# pinned_node DIRECTORY: installs what ci/node lists there, and sets `node` to a Node.js that runs it.
-# Debian 12 has an older one than the packages support.
+# pinned_node DIRECTORY: installs the packages of ci/node there, and sets `node` to a Node.js that
+# supports them, because the one in Debian 12 is too old.
 pinned_node() {
     local options=(--loglevel=error --no-fund --no-audit --ignore-scripts)
     mkdir -p "$1"

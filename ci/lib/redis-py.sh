@@ -1,8 +1,9 @@
 # Sourced, after pinned.sh, by scripts that run redis-py's own tests of cuckoo filters.
 
-# redis_py_tests VENV WORK PORT: with the redis-py that is installed in VENV, and its source under
-# WORK, against the server on that port. True if they passed, at least one of them, or if they no
-# longer come with the source. It does not rely on `set -e`, which callers may have switched off.
+# redis_py_tests VENV WORK PORT: runs the tests against the server on that port, with the redis-py
+# that is installed in VENV and its source under WORK. Succeeds if at least one test ran and all
+# passed, or if the source no longer contains them. It does not rely on `set -e`, which callers may
+# have disabled.
 redis_py_tests() {
     local venv=$1 work=$2 port=$3 number suite
     number=$("$venv/bin/python" -c 'import redis; print(redis.__version__)')
@@ -19,7 +20,7 @@ redis_py_tests() {
         echo "they do not come with the source of redis-py $number"
         return
     fi
-    # It looks for RedisBloom by its name before any test, also where none needs it.
+    # redis-py checks for a module called RedisBloom before each test, even if no test needs it.
     sed -i 's/raise AttributeError(f"No redis module named {module_name}")/return pytest.mark.skipif(False, reason="")/' \
         "$(dirname "$suite")/conftest.py" || return
     pinned_python "$venv" redis-tests || return

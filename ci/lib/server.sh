@@ -1,8 +1,8 @@
-# Sourced by what needs a server.
+# Sourced by scripts that need a server.
 
-# start_server OUT COMMAND...: starts it in the background, what it prints goes to the file OUT, and
-# waits until it says that it is ready; false if it ends, or does not in two minutes. Sets `server`,
-# its process, and `port`.
+# start_server OUT COMMAND...: starts a server in the background, with its output in the file OUT,
+# and waits until it prints that it is ready. Fails if it ends first, or is not ready within two
+# minutes. Sets `server`, its process, and `port`.
 start_server() {
     "${@:2}" >"$1" &
     server=$!
@@ -15,7 +15,8 @@ start_server() {
     return 1
 }
 
-# own_server: makes the folder `work`. At the exit of the script it is removed, and `server` ended.
+# own_server: creates the folder `work`. When the script exits, the folder is deleted and `server`
+# is stopped.
 own_server() {
     work=$(mktemp -d)
     server=
