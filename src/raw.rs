@@ -32,7 +32,6 @@ pub(crate) mod version;
 use crate::{
     memory::{Extra, Storage},
     stats::Stats,
-    sync::once::NoMemory,
     table::{
         Levels, Table,
         class::Class,
@@ -42,7 +41,7 @@ use crate::{
 };
 use counters::Counters;
 use crew::{Crew, places::Place};
-use frontier::{Frontiers, chunk_buckets};
+use frontier::{Frontiers, chunk_buckets, memory::NoSeat};
 use len::Len;
 use version::Versions;
 
@@ -102,8 +101,8 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// A place for a scan, if processes share the filter.
-    pub(crate) fn place(&self) -> Result<Option<Place>, NoMemory> {
-        let take = |crew: &Crew| crew.places.take().ok_or(NoMemory);
+    pub(crate) fn place(&self) -> Result<Option<Place>, NoSeat> {
+        let take = |crew: &Crew| crew.places.take().ok_or(NoSeat);
         self.crew().map(take).transpose()
     }
 

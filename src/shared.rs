@@ -18,7 +18,7 @@ use crate::{
     },
     snapshot::header::{Header, check_sum},
 };
-use std::hash::{BuildHasher, Hash};
+use std::hash::BuildHasher;
 
 impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// The words that the filter of this [header](Self::header) takes up in memory that processes
@@ -47,11 +47,10 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         Ok(raw.map(|raw| Self::of_parts(hasher, raw, geometry)))
     }
 
-    /// [`contains`](Self::contains) in a filter that processes share.
+    /// [`contains_hash`](Self::contains_hash) in a filter that processes share.
     #[doc(hidden)]
     #[inline(always)]
-    pub fn contains_shared<T: Hash + ?Sized>(&self, item: &T) -> bool {
-        let hash = self.hasher.hash_one(item);
+    pub fn contains_hash_shared(&self, hash: u64) -> bool {
         // As in `contains_hash`: the usual layout inline.
         match &self.raw {
             AnyFilter::Shared(AnyShared::F15x4(raw)) => raw.contains(raw.class(hash)),
@@ -59,33 +58,30 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         }
     }
 
-    /// [`insert`](Self::insert) in a filter that processes share.
+    /// [`insert_hash`](Self::insert_hash) in a filter that processes share.
     #[doc(hidden)]
     #[inline(always)]
-    pub fn insert_shared<T: Hash + ?Sized>(&self, item: &T) -> Result<(), InsertError> {
-        let hash = self.hasher.hash_one(item);
+    pub fn insert_hash_shared(&self, hash: u64) -> Result<(), InsertError> {
         match &self.raw {
             AnyFilter::Shared(AnyShared::F15x4(raw)) => raw.insert_hash(hash),
             other => insert_in_other_layouts(other, hash),
         }
     }
 
-    /// [`insert_unique`](Self::insert_unique) in a filter that processes share.
+    /// [`insert_unique_hash`](Self::insert_unique_hash) in a filter that processes share.
     #[doc(hidden)]
     #[inline(always)]
-    pub fn insert_unique_shared<T: Hash + ?Sized>(&self, item: &T) -> Result<bool, InsertError> {
-        let hash = self.hasher.hash_one(item);
+    pub fn insert_unique_hash_shared(&self, hash: u64) -> Result<bool, InsertError> {
         match &self.raw {
             AnyFilter::Shared(AnyShared::F15x4(raw)) => raw.insert_unique_hash(hash),
             other => insert_unique_in_other_layouts(other, hash),
         }
     }
 
-    /// [`remove`](Self::remove) in a filter that processes share.
+    /// [`remove_hash`](Self::remove_hash) in a filter that processes share.
     #[doc(hidden)]
     #[inline(always)]
-    pub fn remove_shared<T: Hash + ?Sized>(&self, item: &T) -> bool {
-        let hash = self.hasher.hash_one(item);
+    pub fn remove_hash_shared(&self, hash: u64) -> bool {
         match &self.raw {
             AnyFilter::Shared(AnyShared::F15x4(raw)) => raw.remove_hash(hash),
             other => remove_in_other_layouts(other, hash),

@@ -447,14 +447,12 @@ void guira_filter_free(guira_filter *filter);
 guira_status guira_filter_copy(const guira_filter *filter, guira_filter **copy);
 
 // Adds all items of `other`, while threads use both. They must have equal options and seeds. A
-// snapshot of either may be taken at the same time. `filter` must not be shared; of a shared `other`
-// the call makes a copy.
-guira_status guira_filter_merge(guira_filter *filter,
-                                const guira_filter *other);
+// snapshot of either may be taken at the same time.
+guira_status guira_filter_merge(guira_filter *filter, const guira_filter *other);
 
 // Adds what `other` has and `filter` lacks, while threads use both. Each item is then in as often as
 // in the filter that had it most often. They must have equal options and seeds. After a failure, a
-// further call adds the rest. `filter` must not be shared, as for `guira_filter_merge`.
+// further call adds the rest.
 guira_status guira_filter_union_with(guira_filter *filter,
                                      const guira_filter *other);
 
@@ -477,15 +475,14 @@ size_t guira_filter_memory_usage(const guira_filter *filter);
 // The share of slots in use, from 0 to 1.
 double guira_filter_load_factor(const guira_filter *filter);
 
-// The expected share of absent items that seem present when the filter is full. 0 for a shared filter,
-// which does not know it.
+// The expected share of absent items that seem present when the filter is full.
 double guira_filter_false_positive_rate(const guira_filter *filter);
 
 // The seed of the hash. Keep it secret if clients choose the items.
 uint64_t guira_filter_seed(const guira_filter *filter);
 
 // A digest of the contents, in two numbers, the lower one first: equal for filters with equal
-// options, seeds and items. It copies a shared filter.
+// options, seeds and items.
 guira_status guira_filter_digest(const guira_filter *filter, uint64_t *digest);
 
 // Completes the doubling that is in progress, for a filter that becomes idle.
@@ -639,8 +636,7 @@ bool guira_filter_remove_hash(guira_filter *filter, uint64_t hash);
 // The copies of the item with this hash, and of items that look alike.
 size_t guira_filter_count_hash(const guira_filter *filter, uint64_t hash);
 
-// The bytes of a snapshot that begins now. It is longer only if the filter doubles during it. 0 for a
-// shared filter, which does not know it.
+// The bytes of a snapshot that begins now. It is longer only if the filter doubles during it.
 size_t guira_filter_snapshot_len(const guira_filter *filter);
 
 // Writes a snapshot to a callback, while threads use the filter. Items that are present during

@@ -95,14 +95,13 @@ pub unsafe extern "C" fn guira_filter_copy(
         place.set(ptr::null_mut());
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
-        place.give(Filter::of_heap(filter.copy()?));
+        place.give(Filter::of_heap(filter.to_scan()?.try_clone()?));
         Ok(())
     })
 }
 
 /// Adds all items of `other`, while threads use both. They must have equal options and seeds. A
-/// snapshot of either may be taken at the same time. `filter` must not be shared; of a shared `other`
-/// the call makes a copy.
+/// snapshot of either may be taken at the same time.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_merge(filter: *mut Filter, other: *const Filter) -> Status {
@@ -111,13 +110,13 @@ pub unsafe extern "C" fn guira_filter_merge(filter: *mut Filter, other: *const F
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let other = unsafe { shared(other) }?;
-        filter.merge(other)
+        Ok(filter.to_scan()?.merge(other.to_scan()?)?)
     })
 }
 
 /// Adds what `other` has and `filter` lacks, while threads use both. Each item is then in as often as
 /// in the filter that had it most often. They must have equal options and seeds. After a failure, a
-/// further call adds the rest. `filter` must not be shared, as for `guira_filter_merge`.
+/// further call adds the rest.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_union_with(
@@ -129,7 +128,7 @@ pub unsafe extern "C" fn guira_filter_union_with(
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let other = unsafe { shared(other) }?;
-        filter.union_with(other)
+        Ok(filter.to_scan()?.union_with(other.to_scan()?)?)
     })
 }
 
@@ -140,7 +139,8 @@ pub unsafe extern "C" fn guira_filter_clear(filter: *mut Filter) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
-        filter.clear()
+        filter.to_scan()?.clear();
+        Ok(())
     })
 }
 
@@ -200,8 +200,7 @@ pub unsafe extern "C" fn guira_filter_load_factor(filter: *const Filter) -> f64 
     })
 }
 
-/// The expected share of absent items that seem present when the filter is full. 0 for a shared filter,
-/// which does not know it.
+/// The expected share of absent items that seem present when the filter is full.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_false_positive_rate(filter: *const Filter) -> f64 {
@@ -224,7 +223,7 @@ pub unsafe extern "C" fn guira_filter_seed(filter: *const Filter) -> u64 {
 }
 
 /// A digest of the contents, in two numbers, the lower one first: equal for filters with equal
-/// options, seeds and items. It copies a shared filter.
+/// options, seeds and items.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_digest(filter: *const Filter, digest: *mut u64) -> Status {
@@ -233,7 +232,7 @@ pub unsafe extern "C" fn guira_filter_digest(filter: *const Filter, digest: *mut
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let place = unsafe { Out::new(digest.cast::<[u64; 2]>(), "digest") }?;
-        let digest = filter.digest()?;
+        let digest = filter.to_scan()?.digest();
         place.set([digest as u64, (digest >> 64) as u64]);
         Ok(())
     })

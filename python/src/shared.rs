@@ -1,9 +1,7 @@
 //! `SharedFilter`: a filter that several processes share.
 
-mod by_hash;
 mod errors;
 mod methods;
-mod seeded;
 
 use crate::{
     arguments::Items,
@@ -14,21 +12,16 @@ use crate::{
     snapshot::Source,
     tokens::retried,
 };
-use by_hash::ByHash;
 pub(crate) use errors::SharedFileError;
 use errors::{attach_error, insert_error};
-use guira::InsertError;
+use guira::{BatchError, InsertError};
 use guira_shm::OpenError;
 pub(crate) use methods::{Participants, restore_shared_filter};
 use pyo3::prelude::*;
-use seeded::Seeded;
 use std::{
     io::{self, Write},
     path::{Path, PathBuf},
 };
-
-/// The items of this filter are hashes.
-type Table = guira_shm::SharedFilter<ByHash>;
 
 /// A filter in a file that several processes share, on 64-bit Linux.
 ///
@@ -51,16 +44,20 @@ type Table = guira_shm::SharedFilter<ByHash>;
 /// SIGBUS.
 #[pyclass(frozen, weakref, module = "guira_filter")]
 pub(crate) struct SharedFilter {
-    table: Table,
+    table: guira_shm::SharedFilter,
     rule: Rule,
     path: PathBuf,
 }
 
 impl SharedFilter {
+    /// Opens a file that has the default hasher.
+    #[expect(unsafe_code, reason = "the file must not change in other ways")]
     fn open_file(path: &Path, items: Items) -> Result<Self, OpenError> {
-        let table = ByHash::open(path)?;
+        // SAFETY: the documentation of the class forbids to truncate the file. In Python there is no
+        // other place to say so, as for `mmap` and `numpy.memmap`.
+        let table = unsafe { guira_shm::SharedFilter::open(path) }?;
         Ok(Self {
-            rule: Rule::new(table.hasher().seeded(), items),
+            rule: Rule::new(table.hasher(), items),
             table,
             path: path.canonicalize()?,
         })
@@ -91,7 +88,7 @@ impl SharedFilter {
 
     /// The end of a batch. Without a seat, no attempt would succeed.
     #[cold]
-    fn refused(&self, index: usize, error: InsertError) -> Refused {
+    fn refused(&self, BatchError { index, error, .. }: BatchError) -> Refused {
         let why = match error {
             InsertError::TooManyInFlight => match self.take_seat() {
                 Ok(()) => Why::Insert(error),
@@ -113,49 +110,45 @@ impl Hashing for SharedFilter {
 impl Hashed for SharedFilter {
     #[inline]
     fn add_hash(&self, py: Python<'_>, hash: u64) -> PyResult<()> {
-        self.insert(py, || self.table.insert(&hash))
+        self.insert(py, || self.table.insert_hash(hash))
     }
 
     #[inline]
     fn add_unique_hash(&self, py: Python<'_>, hash: u64) -> PyResult<bool> {
-        self.insert(py, || self.table.insert_unique(&hash))
+        self.insert(py, || self.table.insert_unique_hash(hash))
     }
 
     #[inline]
     fn discard_hash(&self, _: Python<'_>, hash: u64) -> PyResult<bool> {
-        Ok(self.table.remove(&hash))
+        Ok(self.table.remove_hash(hash))
     }
 
     #[inline]
     fn contains_hash(&self, hash: u64) -> bool {
-        self.table.contains(&hash)
+        self.table.contains_hash(hash)
     }
 
     fn count_hash(&self, hash: u64) -> usize {
-        self.table.count(&hash)
+        self.table.as_filter().count_hash(hash)
     }
 
     fn add_all(&self, hashes: &[u64]) -> Result<(), Refused> {
-        let added = self.table.insert_batch(hashes);
-        added.map_err(|error| self.refused(error.index, error.error))
+        let added = self.table.as_filter().insert_hash_batch(hashes);
+        added.map_err(|error| self.refused(error))
     }
 
     fn add_unique_all(&self, hashes: &[u64], added: &mut [bool]) -> Result<(), Refused> {
-        for (index, (hash, added)) in hashes.iter().zip(added).enumerate() {
-            let inserted = self.table.insert_unique(hash);
-            *added = inserted.map_err(|error| self.refused(index, error))?;
-        }
-        Ok(())
+        let filter = self.table.as_filter();
+        let decided = filter.insert_unique_hash_batch(hashes, added);
+        decided.map_err(|error| self.refused(error))
     }
 
     fn discard_all(&self, hashes: &[u64], discarded: &mut [bool]) {
-        for (hash, discarded) in hashes.iter().zip(discarded) {
-            *discarded = self.table.remove(hash);
-        }
+        self.table.as_filter().remove_hash_batch(hashes, discarded);
     }
 
     fn contains_all(&self, hashes: &[u64], found: &mut [bool]) {
-        self.table.contains_batch(hashes, found);
+        self.table.as_filter().contains_hash_batch(hashes, found);
     }
 
     fn len(&self) -> usize {
@@ -173,13 +166,11 @@ impl Hashed for SharedFilter {
 
 impl Source for SharedFilter {
     fn len_hint(&self) -> usize {
-        self.stats().memory_usage
+        self.table.as_filter().snapshot_len_hint()
     }
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut out = Seeded::new(out, self.rule.seed());
-        self.table.write_to(&mut out)?;
-        out.end()
+        self.table.write_to(out)
     }
 }
 

@@ -305,7 +305,14 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     #[inline]
     #[must_use]
     pub fn contains<T: Hash + ?Sized>(&self, item: &T) -> bool {
-        self.filter.contains_shared(item)
+        self.contains_hash(self.hasher().hash_one(item))
+    }
+
+    /// [`CuckooFilter::contains_hash`].
+    #[inline]
+    #[must_use]
+    pub fn contains_hash(&self, hash: u64) -> bool {
+        self.filter.contains_hash_shared(hash)
     }
 
     /// [`CuckooFilter::contains_batch`].
@@ -329,7 +336,17 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     /// * The other errors of [`CuckooFilter::insert`].
     #[inline]
     pub fn insert<T: Hash + ?Sized>(&self, item: &T) -> Result<(), InsertError> {
-        self.filter.insert_shared(item)
+        self.insert_hash(self.hasher().hash_one(item))
+    }
+
+    /// [`CuckooFilter::insert_hash`].
+    ///
+    /// # Errors
+    ///
+    /// As [`insert`](Self::insert).
+    #[inline]
+    pub fn insert_hash(&self, hash: u64) -> Result<(), InsertError> {
+        self.filter.insert_hash_shared(hash)
     }
 
     /// [`CuckooFilter::insert_unique`]: of all racing calls in all processes, exactly one returns true.
@@ -338,10 +355,20 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     ///
     /// # Errors
     ///
-    /// As [`insert`](Self::insert); each call needs a seat.
+    /// As [`insert`](Self::insert). A call for an absent item needs a seat.
     #[inline]
     pub fn insert_unique<T: Hash + ?Sized>(&self, item: &T) -> Result<bool, InsertError> {
-        self.filter.insert_unique_shared(item)
+        self.insert_unique_hash(self.hasher().hash_one(item))
+    }
+
+    /// [`CuckooFilter::insert_unique_hash`].
+    ///
+    /// # Errors
+    ///
+    /// As [`insert_unique`](Self::insert_unique).
+    #[inline]
+    pub fn insert_unique_hash(&self, hash: u64) -> Result<bool, InsertError> {
+        self.filter.insert_unique_hash_shared(hash)
     }
 
     /// [`CuckooFilter::insert_batch`].
@@ -356,7 +383,13 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     /// [`CuckooFilter::remove`].
     #[inline]
     pub fn remove<T: Hash + ?Sized>(&self, item: &T) -> bool {
-        self.filter.remove_shared(item)
+        self.remove_hash(self.hasher().hash_one(item))
+    }
+
+    /// [`CuckooFilter::remove_hash`].
+    #[inline]
+    pub fn remove_hash(&self, hash: u64) -> bool {
+        self.filter.remove_hash_shared(hash)
     }
 
     /// [`CuckooFilter::clear`].
@@ -412,6 +445,31 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     #[must_use]
     pub fn hasher(&self) -> &S {
         self.filter.hasher()
+    }
+
+    /// This filter, for the methods of [`CuckooFilter`] that `SharedFilter` does not have: other batches,
+    /// `digest`, `try_clone`, and [`merge`](CuckooFilter::merge) or [`union_with`](CuckooFilter::union_with)
+    /// of this filter with others.
+    ///
+    /// The calls named here scan the filter, and need a seat. In a child process, call
+    /// [`attach`](Self::attach) first. A scan without a seat returns an error; `digest` has none to return,
+    /// and panics.
+    ///
+    /// ```
+    /// # use guira::CuckooFilter;
+    /// # use guira_shm::SharedFilter;
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("seen");
+    /// // SAFETY: nothing else truncates or writes a file in this directory.
+    /// let shared = unsafe { SharedFilter::create(&path, CuckooFilter::builder().capacity(100)) }?;
+    /// shared.insert("ani")?;
+    /// let copy: CuckooFilter = shared.as_filter().try_clone()?;
+    /// assert_eq!(copy.digest(), shared.as_filter().digest());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn as_filter(&self) -> &CuckooFilter<S> {
+        &self.filter
     }
 
     /// The traces that operations have left, for tests.

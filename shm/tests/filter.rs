@@ -8,7 +8,11 @@ mod common;
 use common::{builder, create, directory, in_child, of_layout, open, path, role, start, text};
 use guira::{BuildError, CuckooFilter, InsertError, SnapshotError};
 use guira_shm::{AttachError, NotAlone, OpenError, SharedFilter};
-use std::{fs, hash::RandomState, path::Path};
+use std::{
+    fs,
+    hash::{BuildHasher, RandomState},
+    path::Path,
+};
 
 fn error(path: &Path) -> OpenError {
     // SAFETY: no other program knows the directory of this test.
@@ -40,6 +44,73 @@ fn two_see_the_items_of_each_other_in_each_layout() {
         assert!((0..1_000_u32).all(|item| snapshot.contains(&item)));
         assert!((0..1_000_u32).all(|item| there.remove(&item)));
         assert!(here.is_empty() && here.census().items == 0);
+    }
+}
+
+#[test]
+fn calls_by_hash_and_batches_find_the_same_items_in_each_layout() {
+    let directory = directory();
+    for (number, bits) in [10, 12, 15, 20, 30, 9, 11, 13].into_iter().enumerate() {
+        let file = directory.path().join(number.to_string());
+        let (here, there) = (create(&file, of_layout(1_000, bits)), open(&file));
+        let hashes: Vec<u64> = (0..400_u32)
+            .map(|item| here.hasher().hash_one(item))
+            .collect();
+        let (single, batch) = hashes.split_at(200);
+        for &hash in single {
+            here.insert_hash(hash).unwrap();
+            assert_eq!(there.insert_unique_hash(hash), Ok(false));
+        }
+        there.as_filter().insert_hash_batch(batch).unwrap();
+        let mut inserted = [true; 400];
+        let unique = here.as_filter();
+        unique
+            .insert_unique_hash_batch(&hashes, &mut inserted)
+            .unwrap();
+        assert_eq!(inserted, [false; 400]);
+        assert_eq!(
+            there.as_filter().count_hash(hashes[399]),
+            there.count(&399_u32)
+        );
+        assert!(hashes.iter().all(|&hash| here.contains_hash(hash)));
+        assert!(single.iter().all(|&hash| there.remove_hash(hash)));
+        let mut removed = [false; 200];
+        here.as_filter().remove_hash_batch(batch, &mut removed);
+        assert_eq!((removed, there.len()), ([true; 200], 0));
+    }
+}
+
+#[test]
+fn a_shared_filter_merges_and_unites_with_filters_of_the_heap() {
+    let directory = directory();
+    for (number, bits) in [10, 12, 15, 20, 30, 9, 11, 13].into_iter().enumerate() {
+        let file = directory.path().join(number.to_string());
+        let (here, there) = (create(&file, of_layout(1_000, bits)), open(&file));
+        let items: Vec<u32> = (0..300).collect();
+        here.insert_batch(&items[..200]).unwrap();
+        let copy = there.as_filter().try_clone().unwrap();
+        assert_eq!(copy.digest(), here.as_filter().digest());
+        copy.insert_batch(&items[200..]).unwrap();
+        there.as_filter().union_with(&copy).unwrap();
+        assert_eq!(
+            (here.as_filter().digest(), here.len()),
+            (copy.digest(), 300)
+        );
+        here.clear().unwrap();
+        there.as_filter().merge(&copy).unwrap();
+        assert_eq!(
+            (here.as_filter().digest(), here.len()),
+            (copy.digest(), 300)
+        );
+        copy.clear();
+        copy.merge(there.as_filter()).unwrap();
+        assert_eq!(copy.digest(), here.as_filter().digest());
+        assert_eq!(copy.to_bytes().len(), here.as_filter().snapshot_len_hint());
+        let rates = [
+            copy.false_positive_rate(),
+            here.as_filter().false_positive_rate(),
+        ];
+        assert!(rates[0].to_bits() == rates[1].to_bits());
     }
 }
 
@@ -186,6 +257,14 @@ fn seats_are_given_back_and_are_limited() {
             && one.remove("ani")
             && one.clear().is_err_and(|error| is_too_many(&error))
             && one.write_to(std::io::sink()).is_err()
+            && one.as_filter().write_to(std::io::sink()).is_err()
+            && one.as_filter().try_clone().is_err()
+    }));
+    assert!(in_child(|| {
+        let digest = std::panic::AssertUnwindSafe(|| one.as_filter().digest());
+        let panic = std::panic::catch_unwind(digest).unwrap_err();
+        let message = panic.downcast::<String>().unwrap();
+        *message == "this process has no seat in the shared filter, and none is free"
     }));
     drop(two);
     assert!(in_child(|| one.insert_unique("ani") == Ok(true)));

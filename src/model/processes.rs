@@ -196,7 +196,7 @@ impl Processes {
     /// The process begins a scan, enters the first `chunks` chunks, and dies.
     pub fn die_in_scan(&self, process: usize, chunks: usize) {
         let raw = &self.filters[process].0;
-        let place = raw.place().expect("memory");
+        let place = raw.place().expect("a seat");
         raw.frontiers
             .register_stopped(raw.table.buckets(), None, place);
         raw.help_scans(chunks);

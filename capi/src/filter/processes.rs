@@ -1,6 +1,10 @@
 //! Filters that processes share: made, opened and repaired.
 
-use super::{Filter, Kind, mapped::Mapped, shared};
+use super::{
+    Filter, Kind,
+    mapped::{self, Mapped},
+    shared,
+};
 use crate::{
     guard,
     options::Options,
@@ -49,7 +53,7 @@ unsafe fn create(
         _ => max_processes,
     };
     // SAFETY: the caller promises it.
-    unsafe { Mapped::create(path, builder, max_processes as usize) }
+    unsafe { mapped::create(path, builder, max_processes as usize) }
 }
 
 impl Filter {
@@ -104,7 +108,7 @@ pub unsafe extern "C" fn guira_filter_open_shared(
         // SAFETY: the rules of the header.
         let path = unsafe { self::path(path) }?;
         // SAFETY: the rules of `guira_filter_create_shared`.
-        let opened = unsafe { Mapped::open(path) }?;
+        let opened = unsafe { mapped::open(path) }?;
         filter.give(Filter::of_file(opened));
         Ok(())
     })
@@ -135,7 +139,7 @@ pub unsafe extern "C" fn guira_filter_open_or_create_shared(
         loop {
             let is_last = attempts.next().is_none();
             // SAFETY: the rules of `guira_filter_create_shared`.
-            match unsafe { Mapped::open(path) } {
+            match unsafe { mapped::open(path) } {
                 Err(Failure(Status::Missing)) => {}
                 opened => {
                     filter.give(Filter::of_file(opened?));
@@ -178,7 +182,7 @@ pub unsafe extern "C" fn guira_filter_attach(filter: *mut Filter) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
-        filter.mapped()?.attach()
+        Ok(filter.mapped()?.attach()?)
     })
 }
 

@@ -17,8 +17,7 @@ impl Feed for SnapshotDecoder {
     }
 }
 
-/// The bytes of a snapshot that begins now. It is longer only if the filter doubles during it. 0 for a
-/// shared filter, which does not know it.
+/// The bytes of a snapshot that begins now. It is longer only if the filter doubles during it.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_snapshot_len(filter: *const Filter) -> usize {
@@ -41,9 +40,9 @@ pub unsafe extern "C" fn guira_filter_write(
     guard::status(|| {
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
-        let source = filter.snapshot()?;
+        let filter = filter.to_scan()?;
         // SAFETY: the rules of the header.
-        unsafe { write_with(write, context, |writer| source.write_to(writer)) }
+        unsafe { write_with(write, context, |writer| filter.write_to(writer)) }
     })
 }
 
@@ -58,9 +57,9 @@ pub unsafe extern "C" fn guira_filter_to_bytes(filter: *const Filter, bytes: *mu
         place.set(Bytes::NONE);
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
-        let source = filter.snapshot()?;
+        let filter = filter.to_scan()?;
         place.set(Growing::of(filter.snapshot_len_hint(), |bytes| {
-            source.write_to(bytes)
+            filter.write_to(bytes)
         })?);
         Ok(())
     })

@@ -1,21 +1,10 @@
 //! In place of `mapped` where filters cannot be shared: no value of these types exists.
 
-use crate::{
-    batch::Undecided,
-    status::{Failure, Status},
-};
-use guira::{Builder, InsertError, SeededState, Stats};
-use std::{io, path::Path};
+use crate::status::{Failure, Status};
+use guira::{Builder, CuckooFilter, InsertError, SeededState};
+use std::path::Path;
 
 pub(crate) enum Mapped {}
-
-pub(crate) enum Snapshot {}
-
-impl Snapshot {
-    pub(crate) fn write_to(&self, _: impl io::Write) -> io::Result<()> {
-        match *self {}
-    }
-}
 
 /// What [`Mapped::participants`] would return.
 pub(crate) struct Participants {
@@ -36,32 +25,28 @@ fn unsupported() -> Failure {
     )
 }
 
+/// # Safety
+///
+/// Always safe.
+#[allow(unsafe_code)]
+pub(crate) unsafe fn create(
+    _: &Path,
+    _: Builder<SeededState>,
+    _: usize,
+) -> Result<Mapped, Failure> {
+    Err(unsupported())
+}
+
+/// # Safety
+///
+/// Always safe.
+#[allow(unsafe_code)]
+pub(crate) unsafe fn open(_: &Path) -> Result<Mapped, Failure> {
+    Err(unsupported())
+}
+
 impl Mapped {
-    /// # Safety
-    ///
-    /// Always safe.
-    #[allow(unsafe_code)]
-    pub(crate) unsafe fn create(
-        _: &Path,
-        _: Builder<SeededState>,
-        _: usize,
-    ) -> Result<Self, Failure> {
-        Err(unsupported())
-    }
-
-    /// # Safety
-    ///
-    /// Always safe.
-    #[allow(unsafe_code)]
-    pub(crate) unsafe fn open(_: &Path) -> Result<Self, Failure> {
-        Err(unsupported())
-    }
-
-    pub(crate) fn snapshot(&self) -> Result<Snapshot, Failure> {
-        match *self {}
-    }
-
-    pub(crate) fn hasher(&self) -> &SeededState {
+    pub(crate) fn as_filter(&self) -> &CuckooFilter {
         match *self {}
     }
 
@@ -78,46 +63,6 @@ impl Mapped {
     }
 
     pub(crate) fn remove_hash(&self, _: u64) -> bool {
-        match *self {}
-    }
-
-    pub(crate) fn count_hash(&self, _: u64) -> usize {
-        match *self {}
-    }
-
-    pub(crate) fn insert_hash_batch(&self, _: &[u64]) -> Result<(), Undecided> {
-        match *self {}
-    }
-
-    pub(crate) fn insert_unique_hash_batch(
-        &self,
-        _: &[u64],
-        _: &mut [bool],
-    ) -> Result<(), Undecided> {
-        match *self {}
-    }
-
-    pub(crate) fn contains_hash_batch(&self, _: &[u64], _: &mut [bool]) {
-        match *self {}
-    }
-
-    pub(crate) fn remove_hash_batch(&self, _: &[u64], _: &mut [bool]) {
-        match *self {}
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        match *self {}
-    }
-
-    pub(crate) fn capacity(&self) -> usize {
-        match *self {}
-    }
-
-    pub(crate) fn stats(&self) -> Stats {
-        match *self {}
-    }
-
-    pub(crate) fn clear(&self) -> Result<(), Failure> {
         match *self {}
     }
 

@@ -29,7 +29,7 @@ impl SharedFilter {
         items: Items,
     ) -> Result<Self, OpenError> {
         let builder = settings.builder();
-        // SAFETY: as in `ByHash::open`.
+        // SAFETY: as in `open_file`.
         drop(unsafe { guira_shm::SharedFilter::create_for(path, builder, max_processes) }?);
         Self::open_file(path, items)
     }

@@ -1,4 +1,5 @@
-//! What a scan returns when the allocator refuses the memory that it needs beside the filter.
+//! What a scan returns when it cannot begin, or when the allocator refuses the memory that it needs beside
+//! the filter.
 
 use crate::{
     error::{InsertError, SnapshotError},
@@ -14,16 +15,36 @@ use std::{
 pub(crate) trait ScanError: Sized {
     /// There is no memory to scan a filter of this number of buckets.
     fn without_memory(buckets: usize) -> Self;
+
+    /// Processes share the filter, and this one has no seat.
+    fn without_seat(buckets: usize) -> Self;
+}
+
+/// Processes share the filter, and this one cannot become a member.
+#[derive(Debug)]
+pub(crate) struct NoSeat;
+
+impl NoSeat {
+    const TEXT: &str = "this process has no seat in the shared filter, and none is free";
 }
 
 impl ScanError for InsertError {
     fn without_memory(_buckets: usize) -> Self {
         Self::Memory
     }
+
+    fn without_seat(_buckets: usize) -> Self {
+        Self::TooManyInFlight
+    }
 }
 
 impl ScanError for SnapshotError {
     fn without_memory(buckets: usize) -> Self {
+        Self::Memory { buckets }
+    }
+
+    /// The copy of a filter has no other error.
+    fn without_seat(buckets: usize) -> Self {
         Self::Memory { buckets }
     }
 }
@@ -32,12 +53,20 @@ impl ScanError for io::Error {
     fn without_memory(_buckets: usize) -> Self {
         io::ErrorKind::OutOfMemory.into()
     }
+
+    fn without_seat(_buckets: usize) -> Self {
+        Self::other(NoSeat::TEXT)
+    }
 }
 
 /// A caller that cannot return an error, such as `digest`, ends as a `Vec` does.
 impl ScanError for Infallible {
     fn without_memory(_buckets: usize) -> Self {
         alloc::handle_alloc_error(Layout::new::<u64>())
+    }
+
+    fn without_seat(_buckets: usize) -> Self {
+        panic!("{}", NoSeat::TEXT)
     }
 }
 

@@ -5,7 +5,7 @@ mod wrong;
 
 use super::{
     Registered,
-    memory::{ScanError, checked},
+    memory::{NoSeat, ScanError, checked},
     pass::{Image, Pass},
 };
 use crate::{
@@ -52,8 +52,8 @@ impl<L: Layout> RawFilter<L> {
     /// starts again where these do not suffice.
     pub(crate) fn begin_scan<E: ScanError>(&self, level: Option<u32>) -> Result<Scan<'_, L>, E> {
         let buckets = self.table.buckets();
-        let registered = checked(self.place(), buckets)
-            .and_then(|place| checked(self.frontiers.register(buckets, level, place), buckets))?;
+        let place = self.place().map_err(|NoSeat| E::without_seat(buckets))?;
+        let registered = checked(self.frontiers.register(buckets, level, place), buckets)?;
         Ok(self.scan_of(registered))
     }
 
