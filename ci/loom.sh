@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Runs all loom models, two files at a time, and leaves a log of each in target/loom-logs. Arguments
-# are passed to the test binaries.
+# Runs all loom models, two files at a time, and leaves a log of each in target/loom-logs.
 # GUIRA_LOOM_BOUND: see loom-tests/README.md. GUIRA_LOOM_JOBS: the number of files at a time, 2 by
 # default.
 # GUIRA_LOOM_FILES: the files to run, all by default.
@@ -10,22 +9,23 @@ self=$(realpath "$0")
 cd "$(dirname "$self")/.."
 . ci/lib/models.sh
 
+logs=target/loom-logs
 stacks=
-if [[ $(uname -s) == Linux ]]; then
-    stacks=$PWD/target/loom/stacks.so
-    mkdir -p target/loom
-    # The linker of Rust is a C compiler.
-    if [[ ${1-} != --run-file ]]; then cc -O2 -shared -fPIC -o "$stacks" ci/lib/stacks.c; fi
-fi
+if [[ $(uname -s) == Linux ]]; then stacks=$PWD/target/loom/stacks.so; fi
 
-# run_file BINARY [ARGUMENT...]: runs one file of models, and ends its log with the time and the
+# run_file FILE: runs the models of one file, and ends their log with the time and the
 # verdict.
 run_file() {
-    local log=$1 status=0 start=$SECONDS
-    log=$logs/$(name_of "$1").log
-    RUST_BACKTRACE=0 LD_PRELOAD=$stacks "$@" --nocapture --test-threads 1 > "$log" 2>&1 || status=$?
+    local log=$logs/$1.log status=0 start=$SECONDS
+    RUST_BACKTRACE=0 LD_PRELOAD=$stacks "$binary" "models::$1::" --nocapture --test-threads 1 \
+        > "$log" 2>&1 || status=$?
     echo "status $status, $((SECONDS - start)) seconds" >> "$log"
 }
+
+if [[ ${1-} == --run-file ]]; then
+    run_file "$2"
+    exit
+fi
 
 # summarize LOG: prints one line. Fails if the file failed.
 summarize() {
@@ -76,14 +76,21 @@ replace_table() {
     mv "$page.new" "$page"
 }
 
-run_models loom guira_loom "${GUIRA_LOOM_JOBS:-2}" "$@"
+if [[ -n $stacks ]]; then
+    mkdir -p target/loom
+    # The linker of Rust is a C compiler.
+    cc -O2 -shared -fPIC -o "$stacks" ci/lib/stacks.c
+fi
+build_models loom guira_loom
+export binary=${binaries[0]}
+read -ra files <<< "${GUIRA_LOOM_FILES:-$(basename -s .rs loom-tests/tests/*.rs | xargs)}"
+run_each "${GUIRA_LOOM_JOBS:-2}" "${files[@]}"
 
 failed=0
 : > "$logs/summary"
 printf '%-14s %9s %5s %11s %11s %8s\n' file scenarios runs iterations most seconds
-for binary in "${binaries[@]}"; do
-    log=$logs/$(name_of "$binary").log
-    summarize "$log" | tee -a "$logs/summary" || failed=1
+for file in "${files[@]}"; do
+    summarize "$logs/$file.log" | tee -a "$logs/summary" || failed=1
 done
 if ((failed)); then
     grep -H -A 3 'panicked at' "$logs"/*.log || true

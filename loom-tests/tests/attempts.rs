@@ -1,5 +1,4 @@
 //! A lookup makes a bounded number of attempts, and answers without proof only after the last one.
-#![cfg(guira_loom)]
 
 use guira::model::{Fault, limit_attempts};
 use guira_loom_tests::{P, Q, Scenario, even, with};

@@ -1,6 +1,5 @@
 //! A clear removes all copies that were inserted before it, while they are moved and their words
 //! are split.
-#![cfg(guira_loom)]
 
 use guira::model::{Fault, Model};
 use guira_loom_tests::{

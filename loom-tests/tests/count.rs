@@ -1,11 +1,6 @@
 //! `count` returns the number of copies at one moment of the call.
-#![cfg(guira_loom)]
 
-mod common {
-    pub(crate) mod moves;
-}
-
-use common::moves::relocate_times;
+use crate::common::moves::relocate_times;
 use guira::model::{Fault, Item, Model, Step};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd, other, with};
 

@@ -1,12 +1,7 @@
 //! In an expiring filter that grows, copies keep their times while their words are split, and what is
 //! dead goes, in whichever plane it is.
-#![cfg(guira_loom)]
 
-mod common {
-    pub(crate) mod expiring;
-}
-
-use common::expiring::{LIVE, find, is_live, one};
+use crate::common::expiring::{LIVE, find, is_live, one};
 use guira::model::{Fault, GrowingExpiring, Item, Step};
 use guira_loom_tests::{
     ENDS, P, Q, Scenario, direction,

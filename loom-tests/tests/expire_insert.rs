@@ -1,13 +1,7 @@
 //! In an expiring filter, an insert leaves a copy of the current epoch, and no live item is
 //! removed.
-#![cfg(guira_loom)]
 
-mod common {
-    #[expect(dead_code)] // other files use the rest
-    pub(crate) mod expiring;
-}
-
-use common::expiring::{is_live, one};
+use crate::common::expiring::{is_live, one};
 use guira::model::{Expiring, Fault, Step};
 use guira_loom_tests::{ENDS, P, Scenario, direction, even, odd};
 

@@ -1,12 +1,7 @@
 //! In an expiring filter, a lookup finds a live item, and an expired item does not become live
 //! again.
-#![cfg(guira_loom)]
 
-mod common {
-    pub(crate) mod expiring;
-}
-
-use common::expiring::{LIVE, find, is_live, one, youngest};
+use crate::common::expiring::{LIVE, find, is_live, one, youngest};
 use guira::model::{Expiring, Fault, Item, Step};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd};
 

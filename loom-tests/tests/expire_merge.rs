@@ -3,14 +3,8 @@
 //!
 //! Only the merging thread uses the other filter. A second thread in it would only multiply the
 //! interleavings.
-#![cfg(guira_loom)]
 
-mod common {
-    #[expect(dead_code)] // other files use the rest
-    pub(crate) mod expiring;
-}
-
-use common::expiring::{is_live, one, youngest};
+use crate::common::expiring::{is_live, one, youngest};
 use guira::model::{Expiring, Fault, Item, Step};
 use guira_loom_tests::{ENDS, P, Scenario, direction, even, odd};
 

@@ -1,11 +1,6 @@
 //! In an expiring filter, a remove takes the oldest copy, and readers find the remaining ones.
-#![cfg(guira_loom)]
 
-mod common {
-    pub(crate) mod expiring;
-}
-
-use common::expiring::{LIVE, find, is_live, one, youngest};
+use crate::common::expiring::{LIVE, find, is_live, one, youngest};
 use guira::model::{Expiring, Fault};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even};
 

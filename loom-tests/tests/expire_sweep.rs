@@ -1,13 +1,7 @@
 //! A thread that did not begin an epoch may sweep it, late or not at all. A thread that finds an
 //! epoch swept finds no dead copies in it.
-#![cfg(guira_loom)]
 
-mod common {
-    #[expect(dead_code)] // other files use the rest
-    pub(crate) mod expiring;
-}
-
-use common::expiring::one;
+use crate::common::expiring::one;
 use guira::model::{Expiring, Fault, Step};
 use guira_loom_tests::{ENDS, P, Scenario, even};
 

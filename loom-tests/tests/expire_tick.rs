@@ -1,5 +1,4 @@
 //! By the clock, an epoch has the right length, whichever thread begins it.
-#![cfg(guira_loom)]
 
 use guira::model::{Expiring, Fault, Step};
 use guira_loom_tests::Scenario;

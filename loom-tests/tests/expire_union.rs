@@ -4,14 +4,8 @@
 //!
 //! Only the uniting thread uses the other filter. A second thread in it would only multiply the
 //! interleavings.
-#![cfg(guira_loom)]
 
-mod common {
-    #[expect(dead_code)] // other files use the rest
-    pub(crate) mod expiring;
-}
-
-use common::expiring::{is_live, one, youngest};
+use crate::common::expiring::{is_live, one, youngest};
 use guira::model::{Expiring, Fault, Item};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd};
 

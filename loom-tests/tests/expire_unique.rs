@@ -1,12 +1,6 @@
 //! When calls race to add an absent item, exactly one returns true, even if an epoch begins.
-#![cfg(guira_loom)]
 
-mod common {
-    #[expect(dead_code)] // other files use the rest
-    pub(crate) mod expiring;
-}
-
-use common::expiring::{is_live, youngest};
+use crate::common::expiring::{is_live, youngest};
 use guira::model::{Expiring, Fault, Item};
 use guira_loom_tests::{Scenario, even};
 

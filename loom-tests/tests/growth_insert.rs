@@ -1,5 +1,4 @@
 //! An insert puts its item where lookups find it, whatever is split concurrently.
-#![cfg(guira_loom)]
 
 use guira::{
     InsertError,

@@ -1,12 +1,6 @@
 //! Threads split runs of words until a level is complete. The hint is never early.
-#![cfg(guira_loom)]
 
-mod common {
-    pub(crate) mod find;
-    pub(crate) mod levels;
-}
-
-use common::{
+use crate::common::{
     find::{LAW, find},
     levels::while_levels_complete,
 };

@@ -1,12 +1,6 @@
 //! A lookup finds a present item while words are split.
-#![cfg(guira_loom)]
 
-mod common {
-    pub(crate) mod find;
-    pub(crate) mod moves;
-}
-
-use common::{
+use crate::common::{
     find::{LAW, find},
     moves::relocate_times,
 };

@@ -1,11 +1,6 @@
 //! Each copy is removed exactly once while words are split.
-#![cfg(guira_loom)]
 
-mod common {
-    pub(crate) mod removes;
-}
-
-use common::removes::{ONCE, PRESENT, one_remove_too_many, remove_and_reinsert, second_copy};
+use crate::common::removes::{ONCE, PRESENT, one_remove_too_many, remove_and_reinsert, second_copy};
 use guira::model::{Fault, Growing};
 use guira_loom_tests::{
     ENDS, P, Q, direction,

@@ -1,13 +1,7 @@
 //! While words are split, a snapshot contains every item that is present during the whole call, and
 //! exactly once if the item is not moved.
-#![cfg(guira_loom)]
 
-mod common {
-    pub(crate) mod levels;
-    pub(crate) mod splits;
-}
-
-use common::{
+use crate::common::{
     levels::while_levels_complete,
     splits::{while_a_word_is_split, while_moved_and_split},
 };

@@ -1,6 +1,5 @@
 //! A snapshot contains every item that is present during the whole call. Its chunks may be scanned
 //! by its own thread, by movers that need to pass it, or by both.
-#![cfg(guira_loom)]
 
 use guira::model::{Fault, Growing, Item, Model};
 use guira_loom_tests::{

@@ -1,5 +1,4 @@
 //! A slot is claimed once, and a failed insert leaves no trace.
-#![cfg(guira_loom)]
 
 use guira::{
     InsertError,

@@ -1,12 +1,6 @@
 //! There are no false negatives: a lookup finds an item that is always present.
-#![cfg(guira_loom)]
 
-mod common {
-    pub(crate) mod find;
-    pub(crate) mod moves;
-}
-
-use common::{
+use crate::common::{
     find::{LAW, find},
     moves::relocate_times,
 };

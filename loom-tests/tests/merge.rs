@@ -3,14 +3,8 @@
 //!
 //! Only the merging thread uses the target filter. Inserts are the same there as elsewhere, and a
 //! second thread would only multiply the interleavings.
-#![cfg(guira_loom)]
 
-mod common {
-    pub(crate) mod levels;
-    pub(crate) mod splits;
-}
-
-use common::{
+use crate::common::{
     levels::while_levels_complete,
     splits::{while_a_word_is_split, while_moved_and_split},
 };

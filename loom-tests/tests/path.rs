@@ -1,5 +1,4 @@
 //! A path of two relocations. The free slot is passed on, and no other insert can take it.
-#![cfg(guira_loom)]
 
 use guira::model::{Fault, Item, Model, Step};
 use guira_loom_tests::Scenario;

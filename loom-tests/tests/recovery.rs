@@ -1,13 +1,8 @@
 //! Recovery: what a process that was killed has begun, another one ends, beside any other thread.
 //!
 //! In each scenario process 1 dies in an operation, and process 2 repairs what it has left.
-#![cfg(guira_loom)]
 
-mod common {
-    pub(crate) mod processes;
-}
-
-use common::processes::{COPIES, dying, find, item};
+use crate::common::processes::{COPIES, dying, find, item};
 use guira::model::{Fault, Processes, STEPS, STEPS_OF_PATH};
 use guira_loom_tests::{ENDS, Q, Scenario, even, other};
 

@@ -1,5 +1,4 @@
 //! Recovery of what is no move: holds, reservations and scans of processes that were killed.
-#![cfg(guira_loom)]
 
 use guira::model::{Fault, Processes};
 use guira_loom_tests::{P, Q, Scenario, even, odd};

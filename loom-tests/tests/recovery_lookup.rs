@@ -1,11 +1,6 @@
 //! Recovery, beside a lookup: an item is found wherever its mover dies.
-#![cfg(guira_loom)]
 
-mod common {
-    pub(crate) mod processes;
-}
-
-use common::processes::{COPIES, dying, find, item};
+use crate::common::processes::{COPIES, dying, find, item};
 use guira::model::{Fault, Processes, STEPS};
 use guira_loom_tests::{ENDS, P, Q, Scenario};
 

@@ -1,12 +1,7 @@
 //! Each copy is removed exactly once: the number of removes that return true is the number of
 //! copies.
-#![cfg(guira_loom)]
 
-mod common {
-    pub(crate) mod removes;
-}
-
-use common::removes::{ONCE, PRESENT, one_remove_too_many, remove_and_reinsert, second_copy};
+use crate::common::removes::{ONCE, PRESENT, one_remove_too_many, remove_and_reinsert, second_copy};
 use guira::model::{Fault, Model, Step};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, other, with};
 

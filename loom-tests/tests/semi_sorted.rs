@@ -3,7 +3,6 @@
 //!
 //! All filters have the same steps, which the other files explore. This file has one scenario for each
 //! operation, and a step that it needs.
-#![cfg(guira_loom)]
 
 use guira::model::{Fault, Item, Model, SemiSorted};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd};

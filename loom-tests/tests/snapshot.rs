@@ -1,5 +1,4 @@
 //! A snapshot contains every item that is present during the whole call.
-#![cfg(guira_loom)]
 
 use guira::model::{Fault, Item, Model};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd, other, with};

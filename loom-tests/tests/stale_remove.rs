@@ -4,7 +4,6 @@
 //! it is preempted, that move ends, the copy returns to its former place, and another mover sets
 //! its mark. The word then has the bits that the remove has seen, but this move is not decided. If
 //! a second remove then takes the copy itself, two removes return true for one copy.
-#![cfg(guira_loom)]
 
 use guira::model::{Fault, Item, Step};
 use guira_loom_tests::{ENDS, P, Scenario, direction, even, odd, with};

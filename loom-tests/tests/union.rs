@@ -1,6 +1,5 @@
 //! A union raises each item to the number of copies in the other filter, and no further. Another
 //! union, an `insert_unique`, and moves in either filter run concurrently.
-#![cfg(guira_loom)]
 
 use guira::model::{Fault, Item, Model, Step};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd, with};

@@ -1,5 +1,4 @@
 //! Of an absent item one copy is inserted, and exactly one `insert_unique` returns true.
-#![cfg(guira_loom)]
 
 use guira::model::{Fault, Item, Model, Step};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd, other, with};

@@ -1,6 +1,5 @@
 //! If a thread writes something and then inserts an item, a thread that finds the item sees the
 //! write, even if others have moved the item or split its word.
-#![cfg(guira_loom)]
 
 use guira::model::{Model, Step};
 use guira_loom_tests::{

@@ -77,7 +77,7 @@ fn path(file: &str) -> std::path::PathBuf {
     root().join(format!("loom-tests/tests/{file}.rs"))
 }
 
-/// Builds one file of models, and returns the path of its binary.
+/// Builds one file of models, and returns the path of the binary.
 fn build(file: &str) -> Result<String, Failed> {
     let mut cargo = command(
         "cargo",
@@ -90,11 +90,12 @@ fn build(file: &str) -> Result<String, Failed> {
             "--target-dir",
             "target/loom",
             "--test",
-            file,
+            "models",
             "--no-run",
         ],
     );
     cargo
+        .env("GUIRA_LOOM_FILES", file)
         .env("RUSTFLAGS", "--cfg guira_loom")
         .env("CARGO_TERM_COLOR", "never");
     let built = output(cargo)?;

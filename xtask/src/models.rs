@@ -29,7 +29,11 @@ const PROTOCOL: [&str; 13] = [
     "src/trace.rs",
 ];
 
-const HARNESS: [&str; 2] = ["loom-tests/src", "loom-tests/tests/common"];
+const HARNESS: [&str; 3] = [
+    "loom-tests/models.rs",
+    "loom-tests/src",
+    "loom-tests/tests/common",
+];
 
 /// The preemption bound that `ci/loom.sh` uses if none is given.
 const FULL: u32 = 3;
