@@ -6,7 +6,6 @@ mod digest;
 mod growing;
 mod header;
 mod restarts;
-#[cfg(feature = "serde")]
 mod serde;
 mod works;
 

@@ -21,6 +21,5 @@ mod hasher;
 mod hostile;
 mod io;
 mod round_trip;
-#[cfg(feature = "serde")]
 mod serde;
 mod slow_writer;
