@@ -126,7 +126,7 @@ func TestShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer copied.Close()
-	if err := f.Merge(copied); !errors.Is(err, ErrUnsupported) {
+	if err := f.UnionWith(copied); err != nil || f.Len() != copied.Len() {
 		t.Fatal(err)
 	}
 	if _, err := copied.Repair(); !errors.Is(err, ErrUnsupported) {

@@ -447,8 +447,9 @@ void guira_filter_free(guira_filter *filter);
 guira_status guira_filter_copy(const guira_filter *filter, guira_filter **copy);
 
 // Adds all items of `other`, while threads use both. They must have equal options and seeds. A
-// snapshot of either may be taken at the same time.
-guira_status guira_filter_merge(guira_filter *filter, const guira_filter *other);
+// snapshot of either may be taken at the same time. Two handles of one shared filter must not be merged.
+guira_status guira_filter_merge(guira_filter *filter,
+                                const guira_filter *other);
 
 // Adds what `other` has and `filter` lacks, while threads use both. Each item is then in as often as
 // in the filter that had it most often. They must have equal options and seeds. After a failure, a
