@@ -334,8 +334,8 @@ impl<S: BuildHasher> CuckooFilter<S> {
     ///
     /// After an error, no item has been added or removed.
     ///
-    /// * [`InsertError::TooManyInFlight`]: all reservation tokens are in use. Each call for
-    ///   an absent item holds one. The process has 512, and idle threads keep at most 128 of them.
+    /// * [`InsertError::TooManyInFlight`]: all reservation tokens are in use. Each call holds one.
+    ///   The process has 512, and idle threads keep at most 128 of them.
     /// * All errors of [`insert`](Self::insert).
     #[inline]
     pub fn insert_unique<T: Hash + ?Sized>(&self, item: &T) -> Result<bool, InsertError> {

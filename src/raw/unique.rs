@@ -110,13 +110,6 @@ struct Vacancy<'a, L: Layout> {
     now: Now<L>,
 }
 
-/// Both words of a class, the home first, without the wanted copies.
-struct Look<'a, L: Layout> {
-    words: (Loaded<'a, L>, Loaded<'a, L>),
-    /// The moment just before they were loaded.
-    now: Now<L>,
-}
-
 impl<L: Layout> Clone for Vacancy<'_, L> {
     fn clone(&self) -> Self {
         *self
@@ -168,6 +161,12 @@ pub(super) trait Wanted<L: Layout>: Copy {
         self.are_there(raw, class)
     }
 
+    /// True if these copies are certainly there, by a look that needs no line.
+    #[inline(always)]
+    fn are_plainly_there(self, _: &RawFilter<L>, _: Class) -> bool {
+        false
+    }
+
     /// Called if an epoch has begun since a copy was added.
     fn added_too_early(self, raw: &RawFilter<L>, class: Class);
 }
@@ -192,6 +191,11 @@ impl<L: Layout> Wanted<L> for One {
         let [home, away] = words;
         holds_copy::<L>(home, class.fingerprint, now)
             || holds_copy::<L>(away, class.fingerprint, now)
+    }
+
+    #[inline(always)]
+    fn are_plainly_there(self, raw: &RawFilter<L>, class: Class) -> bool {
+        raw.is_plainly_present(class)
     }
 
     #[inline(always)]
@@ -229,10 +233,7 @@ impl<L: Layout> RawFilter<L> {
         {
             return self.insert_wanted_by_line(crew, class, wanted);
         }
-        let Some(look) = self.look(class, wanted) else {
-            return Ok(false);
-        };
-        let call = |token| self.insert_wanted_by(Alone, class, wanted, token, look);
+        let call = |token| self.insert_wanted_by(Alone, class, wanted, token);
         with_token(call).unwrap_or(Err(InsertError::TooManyInFlight))
     }
 
@@ -245,48 +246,34 @@ impl<L: Layout> RawFilter<L> {
         class: Class,
         wanted: impl Wanted<L>,
     ) -> Result<bool, InsertError> {
-        let Some(look) = self.look(class, wanted) else {
+        if wanted.are_plainly_there(self, class) {
             return Ok(false);
-        };
+        }
         let line = crew.line_of(self.take_line(crew)?);
         line.record_reservation(class);
-        let result = self.insert_wanted_by(&line, class, wanted, line.token(), look);
+        let result = self.insert_wanted_by(&line, class, wanted, line.token());
         line.clear_reservation();
         result
     }
 
-    /// Loads the words of a class; `None` if they have the wanted copies. It needs no token, so a call
-    /// for copies that are there ends early.
     #[inline(always)]
-    fn look(&self, class: Class, wanted: impl Wanted<L>) -> Option<Look<'_, L>> {
-        let (home, away) = class.home::<L>();
-        let now = self.time.now();
-        let words = (self.table.view()).load_both_for_update(class.fingerprint, home, away);
-        let found = wanted.are_in(self, class, [words.0.word(), words.1.word()], now);
-        (!found).then_some(Look { words, now })
-    }
-
-    #[inline(always)]
-    fn insert_wanted_by<'a>(
-        &'a self,
+    fn insert_wanted_by(
+        &self,
         hands: impl Hands,
         class: Class,
         wanted: impl Wanted<L>,
         token: u64,
-        first: Look<'a, L>,
     ) -> Result<bool, InsertError> {
         let (home, away) = class.home::<L>();
+        let view = self.table.view();
         let (mut patience, mut vacations) = (Patience::new(token), MAX_VACATIONS);
-        let mut first = Some(first);
         loop {
-            let Some(look) = first.take().or_else(|| self.look(class, wanted)) else {
-                return Ok(false);
-            };
-            let Look {
-                words: (home_word, away_word),
-                now,
-            } = look;
+            let now = self.time.now();
+            let (home_word, away_word) = view.load_both_for_update(class.fingerprint, home, away);
             let (in_home, in_away) = (home_word.word(), away_word.word());
+            if wanted.are_in(self, class, [in_home, in_away], now) {
+                return Ok(false);
+            }
             // The own word is the emptier one, or the home if the home has a reservation.
             let at_home = home_word.is_reserved() || !in_home.is_fuller_than(in_away);
             let (own, other) = if at_home {
