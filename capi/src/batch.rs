@@ -198,10 +198,11 @@ impl<'a> Batch<'a> {
     fn hash(self, state: &SeededState, begin: usize, into: &mut [u64]) {
         match self {
             Self::Hashes(hashes) => into.copy_from_slice(&hashes[begin..begin + into.len()]),
+            Self::Rows { width: 0, .. } => into.fill(state.hash_bytes(&[])),
             Self::Rows { width, data, .. } => {
-                for (row, hash) in into.iter_mut().enumerate() {
-                    let at = (begin + row) * width;
-                    *hash = state.hash_bytes(&data[at..at + width]);
+                let rows = data[begin * width..].chunks_exact(width);
+                for (hash, row) in into.iter_mut().zip(rows) {
+                    *hash = state.hash_bytes(row);
                 }
             }
             Self::Packed { data, offsets } => {
