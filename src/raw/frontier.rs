@@ -82,7 +82,7 @@ impl Frontiers {
     }
 
     /// True if no scan is between the two buckets, or at one of them. Call it after the outline is
-    /// set in one of them. `places` are those of a filter that processes share.
+    /// set in one of them. Only a filter that processes share has `places`.
     pub(crate) fn may_cross(&self, places: Option<&Places>, from: usize, to: usize) -> bool {
         #[cfg(guira_loom)]
         if self.unused {

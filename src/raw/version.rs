@@ -75,7 +75,7 @@ impl<P: Storage> Versions<P> {
     /// At most one stripe for each 8 buckets, and at most 512: the stripes then take up
     /// 4 KiB, which stay in the first-level cache of every core that reads. In a small filter, whose
     /// buckets fit into 7 cache lines, 16 buckets share a stripe, because there may be very many small
-    /// filters. In a model there are as many stripes as buckets, so that a wrong stripe shows.
+    /// filters. A model has one stripe per bucket, so a test fails if code uses a wrong stripe.
     pub(crate) fn new(buckets: usize) -> Option<Self> {
         Some(Self {
             stripes: P::zeroed(stripes_for(buckets))?,

@@ -168,7 +168,7 @@ fn no_item_is_refused_up_to_the_maximal_capacity() {
     }
 }
 
-/// At each size with as many items as it has room for.
+/// The filter is measured at each size, filled to its capacity.
 #[test]
 fn the_rate_is_kept_at_every_size() {
     const PROBES: u64 = 200_000;

@@ -1,4 +1,4 @@
-//! After a union, each item has as many copies as in the filter that had more.
+//! A union leaves each item with the larger of its two numbers of copies.
 
 use guira::{CuckooFilter, ExpiringFilter, InsertError, MergeError, Prefer};
 use proptest::{collection::vec, prelude::*};

@@ -64,7 +64,7 @@ pub(crate) fn second_copy<const PHASE_BITS: u32>(
 }
 
 /// One thread removes the only copy of the item and inserts it again. A second thread
-/// runs `meanwhile`, and a third thread also removes the item.
+/// calls `meanwhile`. A third thread removes the item, too.
 pub(crate) fn remove_and_reinsert<const PHASE_BITS: u32>(
     scenario: Scenario<Model<2, PHASE_BITS>>,
     item: Item,

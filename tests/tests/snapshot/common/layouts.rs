@@ -3,7 +3,7 @@
 use super::fields::PREFIXES;
 use guira::{BuildError, CuckooFilter, Prefer};
 
-/// The fingerprint sizes: first those of fixed filters, each with a layout of its own.
+/// The fingerprint sizes of the five fixed layouts, then the six sizes in [`GROWABLE`].
 pub(crate) const LAYOUTS: [u32; 11] = [10, 12, 15, 20, 30, 11, 13, 14, 18, 19, 27];
 
 /// The fingerprint sizes of filters that can grow. No fixed layout has one of these sizes, so the
