@@ -4,10 +4,13 @@ use crate::{
     batch::{self, Keys, Refused},
     direct::Hashing,
 };
+use guira::CuckooFilter;
 use pyo3::prelude::*;
 
 /// A filter of hashes.
 pub(crate) trait Hashed: Hashing + Sync {
+    fn table(&self) -> &CuckooFilter;
+
     fn add_hash(&self, py: Python<'_>, hash: u64) -> PyResult<()>;
 
     fn add_unique_hash(&self, py: Python<'_>, hash: u64) -> PyResult<bool>;
@@ -16,21 +19,33 @@ pub(crate) trait Hashed: Hashing + Sync {
 
     fn contains_hash(&self, hash: u64) -> bool;
 
-    fn count_hash(&self, hash: u64) -> usize;
+    fn count_hash(&self, hash: u64) -> usize {
+        self.table().count_hash(hash)
+    }
 
     fn add_all(&self, hashes: &[u64]) -> Result<(), Refused>;
 
     fn add_unique_all(&self, hashes: &[u64], added: &mut [bool]) -> Result<(), Refused>;
 
-    fn discard_all(&self, hashes: &[u64], discarded: &mut [bool]);
+    fn discard_all(&self, hashes: &[u64], discarded: &mut [bool]) {
+        self.table().remove_hash_batch(hashes, discarded);
+    }
 
-    fn contains_all(&self, hashes: &[u64], found: &mut [bool]);
+    fn contains_all(&self, hashes: &[u64], found: &mut [bool]) {
+        self.table().contains_hash_batch(hashes, found);
+    }
 
-    fn len(&self) -> usize;
+    fn len(&self) -> usize {
+        self.table().len()
+    }
 
-    fn capacity(&self) -> usize;
+    fn capacity(&self) -> usize {
+        self.table().capacity()
+    }
 
-    fn stats(&self) -> guira::Stats;
+    fn stats(&self) -> guira::Stats {
+        self.table().stats()
+    }
 }
 
 /// Implements the methods of Python for a class that is [`Hashed`]. The second argument makes a filter

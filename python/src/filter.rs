@@ -64,6 +64,10 @@ impl Hashing for Filter {
 }
 
 impl Hashed for Filter {
+    fn table(&self) -> &CuckooFilter {
+        &self.table
+    }
+
     #[inline]
     fn add_hash(&self, _: Python<'_>, hash: u64) -> PyResult<()> {
         self.table.insert_hash(hash).map_err(insert_error)
@@ -84,36 +88,12 @@ impl Hashed for Filter {
         self.table.contains_hash(hash)
     }
 
-    fn count_hash(&self, hash: u64) -> usize {
-        self.table.count_hash(hash)
-    }
-
     fn add_all(&self, hashes: &[u64]) -> Result<(), Refused> {
         Ok(self.table.insert_hash_batch(hashes)?)
     }
 
     fn add_unique_all(&self, hashes: &[u64], added: &mut [bool]) -> Result<(), Refused> {
         Ok(self.table.insert_unique_hash_batch(hashes, added)?)
-    }
-
-    fn discard_all(&self, hashes: &[u64], discarded: &mut [bool]) {
-        self.table.remove_hash_batch(hashes, discarded);
-    }
-
-    fn contains_all(&self, hashes: &[u64], found: &mut [bool]) {
-        self.table.contains_hash_batch(hashes, found);
-    }
-
-    fn len(&self) -> usize {
-        self.table.len()
-    }
-
-    fn capacity(&self) -> usize {
-        self.table.capacity()
-    }
-
-    fn stats(&self) -> guira::Stats {
-        self.table.stats()
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
 };
 pub(crate) use errors::SharedFileError;
 use errors::{attach_error, insert_error};
-use guira::{BatchError, InsertError};
+use guira::{BatchError, CuckooFilter, InsertError};
 use guira_shm::OpenError;
 pub(crate) use methods::{Participants, restore_shared_filter};
 use pyo3::prelude::*;
@@ -108,6 +108,10 @@ impl Hashing for SharedFilter {
 }
 
 impl Hashed for SharedFilter {
+    fn table(&self) -> &CuckooFilter {
+        self.table.as_filter()
+    }
+
     #[inline]
     fn add_hash(&self, py: Python<'_>, hash: u64) -> PyResult<()> {
         self.insert(py, || self.table.insert_hash(hash))
@@ -128,45 +132,20 @@ impl Hashed for SharedFilter {
         self.table.contains_hash(hash)
     }
 
-    fn count_hash(&self, hash: u64) -> usize {
-        self.table.as_filter().count_hash(hash)
-    }
-
     fn add_all(&self, hashes: &[u64]) -> Result<(), Refused> {
-        let added = self.table.as_filter().insert_hash_batch(hashes);
+        let added = self.table().insert_hash_batch(hashes);
         added.map_err(|error| self.refused(error))
     }
 
     fn add_unique_all(&self, hashes: &[u64], added: &mut [bool]) -> Result<(), Refused> {
-        let filter = self.table.as_filter();
-        let decided = filter.insert_unique_hash_batch(hashes, added);
+        let decided = self.table().insert_unique_hash_batch(hashes, added);
         decided.map_err(|error| self.refused(error))
-    }
-
-    fn discard_all(&self, hashes: &[u64], discarded: &mut [bool]) {
-        self.table.as_filter().remove_hash_batch(hashes, discarded);
-    }
-
-    fn contains_all(&self, hashes: &[u64], found: &mut [bool]) {
-        self.table.as_filter().contains_hash_batch(hashes, found);
-    }
-
-    fn len(&self) -> usize {
-        self.table.len()
-    }
-
-    fn capacity(&self) -> usize {
-        self.table.capacity()
-    }
-
-    fn stats(&self) -> guira::Stats {
-        self.table.stats()
     }
 }
 
 impl Source for SharedFilter {
     fn len_hint(&self) -> usize {
-        self.table.as_filter().snapshot_len_hint()
+        self.table().snapshot_len_hint()
     }
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
