@@ -46,8 +46,7 @@ skip_slow the_same_keys_are_harmless a_million_items every_level_is_as_computed 
     keys_of_one_pair_make every_bit_flip two_copies tiny_capacities nothing_is_lost_while_four \
     max_capacity_fits random_bytes valid_snapshots_of_all passes_without_end \
     concurrent:: failing_writer:: fuzz:: slow_writer::
-survey --iterate -C --test=mutants -C --test=memory_usage \
-    -C --test=snapshot_memory "$@" -- -- "${skip[@]}"
+survey --iterate -C --test=mutants -C --test=alone "$@" -- -- "${skip[@]}"
 
 unexplained=$(comm -23 <(names "$out/missed.txt") <(names ci/mutants-explained.txt))
 if [[ -n $unexplained ]]; then

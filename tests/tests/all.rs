@@ -1,8 +1,8 @@
 //! Most tests of the library, as modules of one binary, because each further binary takes seconds
 //! to link.
 //!
-//! `cargo test -p guira-tests --test all growth::` runs one file. A test has a binary of its own if
-//! it counts the allocations of the whole process, or sets a fault for all threads.
+//! `cargo test -p guira-tests --test all growth::` runs one file. A test is in another binary if
+//! the process must do nothing else, or if it sets a fault for all threads.
 
 mod common;
 
@@ -38,6 +38,8 @@ mod rate;
 mod regressions;
 mod replay;
 mod scan_stress;
+#[cfg(not(guira_faults))]
+mod scans;
 mod send_sync;
 mod sizing;
 mod snapshot;

@@ -1,10 +1,8 @@
 //! A child process has filters of its own after a `fork`, and tokens enough for `insert_unique`.
-//!
-//! The harness runs tests in threads of their own, and only the thread that forks lives on in the
-//! child. So this test has no harness.
+//! Only the thread that forks lives on in the child.
 
 #[cfg(unix)]
-mod unix {
+pub(crate) mod unix {
     use fork::{Fork, fork, waitpid};
     use guira::CuckooFilter;
     use std::{process, sync::Barrier, thread};
@@ -73,7 +71,7 @@ mod unix {
         });
     }
 
-    pub(super) fn run() {
+    pub(crate) fn run() {
         // A fixed seed, by which no two of these items look alike.
         let filter = CuckooFilter::builder()
             .capacity((THREADS * (GENERATIONS + 1) * 2) as usize)
@@ -82,11 +80,6 @@ mod unix {
             .build()
             .expect("valid settings");
         live(&filter, 0);
-        println!("{GENERATIONS} generations of {THREADS} threads: ok");
+        println!("test {GENERATIONS}_generations_of_{THREADS}_threads_have_tokens ... ok");
     }
-}
-
-fn main() {
-    #[cfg(unix)]
-    unix::run();
 }

@@ -1,16 +1,9 @@
 //! `memory_usage` is the number of bytes that the allocator handed out for a filter, at every size.
-//!
-//! All allocations of the process are counted, so nothing else runs in it, not even the test
-//! harness.
 
-use cap::Cap;
+use crate::limited::allocated;
 use guira::CuckooFilter;
-use std::alloc::System;
 
-#[global_allocator]
-static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
-
-fn main() {
+pub(crate) fn run() {
     // Makes the allocations that happen once per thread.
     CuckooFilter::with_capacity(1).insert(&0).unwrap();
     for (capacity, max_capacity, rate) in [
@@ -23,7 +16,7 @@ fn main() {
         (300, Some(10_000), 0.000_1),
     ] {
         let place = format!("{capacity} to {max_capacity:?} at {rate}");
-        let before = ALLOCATOR.allocated();
+        let before = allocated();
         let builder = CuckooFilter::builder()
             .capacity(capacity)
             .false_positive_rate(rate)
@@ -35,7 +28,7 @@ fn main() {
         let filter = builder.build().unwrap();
         let max_capacity = filter.max_capacity();
         let check = |items: usize| {
-            let heap = ALLOCATOR.allocated() - before;
+            let heap = allocated() - before;
             let said = filter.memory_usage();
             assert_eq!(
                 said,
@@ -57,7 +50,7 @@ fn main() {
         assert_eq!(level > 0, max_capacity > capacity, "{place}: it grew");
         drop(filter);
         assert_eq!(
-            ALLOCATOR.allocated(),
+            allocated(),
             before,
             "{place}: all memory was freed"
         );

@@ -1,13 +1,7 @@
 //! Reading a snapshot takes at most twice its size in memory. If the allocator refuses memory, the
 //! result is a typed error.
-//!
-//! The limit applies to the whole process, so nothing else runs in it, not even the test harness.
 
-mod common {
-    pub(crate) mod limited;
-}
-
-use common::limited::{allow, allow_all};
+use crate::limited::{allow, allow_all};
 use guira::{CuckooFilter, SnapshotError};
 
 /// Reads a snapshot with at most `limit` bytes more than are in use now.
@@ -18,7 +12,7 @@ fn read_within(limit: usize, bytes: &[u8]) -> Result<CuckooFilter, SnapshotError
     read
 }
 
-fn main() {
+pub(crate) fn run() {
     // Makes the allocations that happen once per thread.
     CuckooFilter::from_bytes(&CuckooFilter::with_capacity(1).to_bytes()).unwrap();
     let builder = CuckooFilter::builder().seed(1);

@@ -1,12 +1,6 @@
 //! When the allocator refuses memory, the filter reports it, stays intact, and grows later.
-//!
-//! The limit applies to the whole process, so nothing else runs in it, not even the test harness.
 
-mod common {
-    pub(crate) mod limited;
-}
-
-use common::limited::{allow, allow_all};
+use crate::limited::{allow, allow_all};
 use guira::{CuckooFilter, ExpiringFilter, InsertError, MemoryError, MergeError};
 use std::{io, time::Duration};
 
@@ -215,7 +209,7 @@ fn a_scan_that_is_in_the_way_makes_no_filter_double() {
     assert_eq!(filter.buckets(), buckets);
 }
 
-fn main() {
+pub(crate) fn run() {
     a_scan_that_is_in_the_way_is_named();
     a_scan_that_is_in_the_way_makes_no_filter_double();
     let filter = CuckooFilter::builder()

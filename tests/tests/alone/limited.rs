@@ -6,9 +6,14 @@ use std::alloc::System;
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
+/// The number of bytes that are in use now.
+pub(crate) fn allocated() -> usize {
+    ALLOCATOR.allocated()
+}
+
 /// Allows the process `bytes` bytes more than it uses now.
 pub(crate) fn allow(bytes: usize) {
-    let limit = ALLOCATOR.allocated() + bytes;
+    let limit = allocated() + bytes;
     ALLOCATOR.set_limit(limit).expect("above what is in use");
 }
 
