@@ -49,11 +49,7 @@ pub(crate) fn run() {
         check(max_capacity);
         assert_eq!(level > 0, max_capacity > capacity, "{place}: it grew");
         drop(filter);
-        assert_eq!(
-            allocated(),
-            before,
-            "{place}: all memory was freed"
-        );
+        assert_eq!(allocated(), before, "{place}: all memory was freed");
     }
     println!("test memory_usage_is_what_was_allocated ... ok");
 }
