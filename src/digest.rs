@@ -47,18 +47,13 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         let mut sum = start.value();
         let mut add = |classes: &[Class]| {
             for class in classes {
-                sum = sum.wrapping_add(start.absorb(number(*class)).value());
+                sum = sum.wrapping_add(start.absorb_class(*class).value());
             }
             Ok::<_, Infallible>(())
         };
         let Ok(()) = self.raw.scan_classes(&mut add);
         sum
     }
-}
-
-/// A class as one number: its bucket has at most 32 bits, and its fingerprint fewer.
-pub(crate) fn number(class: Class) -> u64 {
-    (class.p as u64) << 32 | class.fingerprint.bits()
 }
 
 /// A running hash of 128 bits.
@@ -77,6 +72,10 @@ impl State {
         let low = mix((self.0 ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15));
         let high = mix((self.1 ^ low).wrapping_add(0x9e37_79b9_7f4a_7c15));
         Self(low, high)
+    }
+
+    pub(crate) fn absorb_class(self, class: Class) -> Self {
+        self.absorb(class.p as u64).absorb(class.fingerprint.bits())
     }
 
     pub(crate) fn value(self) -> u128 {

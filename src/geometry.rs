@@ -242,8 +242,12 @@ impl Geometry {
         }
         let series = candidates(kind.growable().into_iter(), rate, bits)?;
         let (most, most_at_end) = (kind.standing(capacity), kind.standing(max_capacity));
-        if let Some(chosen) = Self::modest(kind, most, most_at_end, rate, bits, &series) {
-            return Ok(chosen);
+        // In words of one slot, two copies of an item fill its pair. So they are the last resort.
+        let (wide, others): (Vec<_>, Vec<_>) = series.iter().partition(|it| it.slots(0) == 1);
+        for series in [others, wide] {
+            if let Some(chosen) = Self::modest(kind, most, most_at_end, rate, bits, &series) {
+                return Ok(chosen);
+            }
         }
         let all: Vec<Self> = Self::of_series(most, most_at_end, rate, &series).collect();
         let fitting = all.iter().filter(|geometry| geometry.fits());

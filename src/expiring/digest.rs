@@ -2,7 +2,7 @@
 
 use super::{ExpiringFilter, any::with_layout, snapshot::header::Header};
 use crate::{
-    digest::{State, number},
+    digest::State,
     raw::RawFilter,
     table::{layout::PackedLayout, time::Epochs},
 };
@@ -55,7 +55,7 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
             for (class, age) in copies {
                 // In a filter of a hostile snapshot, the copy may have been seen before epoch 0.
                 let sum = sums.entry(epoch.wrapping_sub(age)).or_default();
-                *sum = sum.wrapping_add(start.absorb(number(class)).value());
+                *sum = sum.wrapping_add(start.absorb_class(class).value());
             }
             Ok::<(), Infallible>(())
         });

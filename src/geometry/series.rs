@@ -114,11 +114,14 @@ impl Growable {
         }
     }
 
-    /// All series of these words: each begins with more bits than it ends with.
+    /// All series of these words: each begins with more bits than it ends with. None ends with words
+    /// of one slot, which fill to half and would refuse a third copy of an item for ever.
     fn series(&'static self) -> impl DoubleEndedIterator<Item = Series> + Clone {
         (self.shortest + 1..=self.longest).flat_map(move |fingerprint_bits| {
             let levels = 1..=fingerprint_bits - self.shortest;
-            levels.map(move |levels| Series {
+            let first = self.longest - fingerprint_bits;
+            let ends_well = move |&levels: &u32| self.levels[(first + levels) as usize].slots > 1;
+            levels.filter(ends_well).map(move |levels| Series {
                 fingerprint_bits,
                 prefixes: 0,
                 levels,
@@ -164,7 +167,8 @@ impl Words {
             5 => (0.963, 20.0),
             4 => (0.95, 28.0),
             3 => (0.92, 48.0),
-            _ => (0.845, 160.0),
+            2 => (0.845, 160.0),
+            _ => (0.45, 48.0),
         };
         Self {
             bits,

@@ -19,7 +19,7 @@ type Raw = RawFilter<GrowingExpiring>;
 const OLDEST: u64 = 5;
 
 fn filter() -> Raw {
-    let levels = Levels { first: 4, more: 9 };
+    let levels = Levels { first: 21, more: 9 };
     let raw = Raw::new(64, levels).expect("a few bytes");
     raw.growing_early().with_time(Epochs::new(OLDEST))
 }

@@ -52,6 +52,9 @@ const MOST_HELPED: usize = 20;
 /// lacks room because of many copies or crafted keys, which a split does not separate. (The worst
 /// case that growth is designed for is two copies of each item in buckets of two slots, where levels
 /// begin at loads down to a tenth.)
+///
+/// Words of one slot may be emptier: two copies of an item fill both words of its pair. No filter ends
+/// with these words.
 const SLOTS_FOR_AN_ITEM: usize = 16;
 
 /// What a round of an insert has led to.
@@ -255,7 +258,7 @@ impl<L: Layout> RawFilter<L> {
         }
         let enough = |level: u32| {
             let slots = self.table.words_at(level) * L::slots_at(level);
-            self.len.is_at_least(slots.div_ceil(SLOTS_FOR_AN_ITEM))
+            L::slots_at(level) == 1 || self.len.is_at_least(slots.div_ceil(SLOTS_FOR_AN_ITEM))
         };
         // Twice the number of runs in each round, because an insert completes the level rather than give
         // up. The count restarts at one run with the patient rounds.

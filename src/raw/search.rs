@@ -59,17 +59,18 @@ pub(crate) enum Found {
 /// A word that the search has reached.
 #[derive(Clone, Copy)]
 struct Node {
-    bucket: usize,
-    /// The bits of the parent's resident whose alternate bucket this is. For a root, the bits of the
-    /// fingerprint to be inserted. Entries have at most 32 bits.
-    entry: u32,
+    /// There are at most 2^32 buckets, and fewer in models.
+    bucket: u32,
     /// Index of the parent; its own index for a root.
     parent: u32,
+    /// The parent's resident whose alternate bucket this is. For a root, the fingerprint to be
+    /// inserted.
+    entry: Entry,
 }
 
 impl Node {
-    fn entry(&self) -> Entry {
-        Entry::new(self.entry.into())
+    fn bucket(&self) -> usize {
+        self.bucket as usize
     }
 }
 
@@ -136,8 +137,8 @@ impl Search {
         while next < self.nodes.len() && probes < max_probes {
             let (parent, from) = (next, self.nodes[next]);
             next += 1;
-            let one = L::fingerprint(from.entry());
-            let word = view.load_for_update(one, from.bucket).word();
+            let one = L::fingerprint(from.entry);
+            let word = view.load_for_update(one, from.bucket()).word();
             if !word.is_unmarked() {
                 blocked = true;
                 continue;
@@ -146,16 +147,16 @@ impl Search {
             for entry in residents {
                 probes += 1;
                 let fingerprint = L::fingerprint(entry);
-                let to = alternate(fingerprint, from.bucket, view.buckets());
+                let to = alternate(fingerprint, from.bucket(), view.buckets());
                 raw.expire_on_the_way(&view, fingerprint, to, now);
                 let word = view.load_for_update(fingerprint, to).word();
                 // A scan or a held stripe would stop the move after its outline.
                 let parted = scans
                     .as_ref()
-                    .is_some_and(|scans| !scans.permits(from.bucket, to));
+                    .is_some_and(|scans| !scans.permits(from.bucket(), to));
                 let hop = Hop {
                     entry,
-                    from: from.bucket,
+                    from: from.bucket(),
                     to,
                 };
                 self.parted |= parted;
@@ -193,9 +194,9 @@ impl Search {
     #[inline(always)]
     fn push(&mut self, bucket: usize, entry: Entry, parent: usize) {
         self.nodes.push(Node {
-            bucket,
-            entry: entry.bits() as u32,
+            bucket: bucket as u32,
             parent: parent as u32,
+            entry,
         });
     }
 
@@ -204,7 +205,7 @@ impl Search {
     fn is_ancestor(&self, mut index: usize, bucket: usize) -> bool {
         loop {
             let node = &self.nodes[index];
-            if node.bucket == bucket {
+            if node.bucket() == bucket {
                 return true;
             }
             if node.parent as usize == index {
@@ -226,7 +227,7 @@ impl Search {
         let hash = (bucket as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let last = &mut self.last[(hash >> (u64::BITS - HASHES.ilog2())) as usize];
         // Unused entries are 0, the first root, which has been reached.
-        let new = self.nodes[usize::from(*last)].bucket != bucket;
+        let new = self.nodes[usize::from(*last)].bucket() != bucket;
         if new {
             *last = number as u16;
         }
@@ -243,7 +244,7 @@ impl Search {
         let mut kept = 0;
         for index in 0..self.nodes.len() {
             let node = self.nodes[index];
-            if self.learn(kept, node.bucket) || index < next {
+            if self.learn(kept, node.bucket()) || index < next {
                 self.nodes[kept] = node;
                 kept += 1;
             }
@@ -264,7 +265,7 @@ impl Search {
     /// The words that the search has reached, each as its bucket and a fingerprint that led there.
     pub(crate) fn reached<L: Layout>(&self) -> impl Iterator<Item = (Fingerprint, usize)> + Clone {
         let nodes = self.nodes.iter();
-        nodes.map(|node| (L::fingerprint(node.entry()), node.bucket))
+        nodes.map(|node| (L::fingerprint(node.entry), node.bucket()))
     }
 
     /// The hops of the path, from the last to the first.
@@ -274,9 +275,9 @@ impl Search {
             let node = &self.nodes[index];
             let parent = node.parent as usize;
             let hop = Hop {
-                entry: node.entry(),
-                from: self.nodes[parent].bucket,
-                to: node.bucket,
+                entry: node.entry,
+                from: self.nodes[parent].bucket(),
+                to: node.bucket(),
             };
             (parent != index).then(|| {
                 index = parent;

@@ -41,11 +41,11 @@ pub(crate) fn word_at<L: Layout>(raw: &RawFilter<L>, bucket: usize) -> Word<L> {
 }
 
 /// The levels of a growable filter for tests: 13 bits × 4 slots, and after one doubling 12 × 4.
-pub(crate) const GROWN: Levels = Levels { first: 14, more: 2 };
+pub(crate) const GROWN: Levels = Levels { first: 27, more: 2 };
 
 /// The bits of its fingerprint with these lower bits. The highest one is set in all of them.
 pub(crate) const fn grown(lower: u64) -> u64 {
-    lower << GROWN.first | 1 << 26
+    lower << GROWN.first | 1 << 39
 }
 
 /// A filter that can double `more` times.

@@ -112,13 +112,13 @@ impl Class {
 /// The fingerprints of a filter: the low bits of hashes. If the number of fingerprints is not a power
 /// of two, they are the low 32 bits of hashes, scaled onto the range of fingerprints.
 ///
-/// A growable filter of f bits has fingerprints of 27 bits, whose 27 - f lowest are 0. The 9
+/// A growable filter of f bits has fingerprints of 40 bits, whose 40 - f lowest are 0. The 9
 /// highest bits are never all 0, so a stored fingerprint is never 0 at any level: a slot that holds
 /// 0 is empty.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fingerprints<L> {
     /// The bits of a hash that are used.
-    mask: u32,
+    mask: u64,
     layout: PhantomData<L>,
 }
 
@@ -129,10 +129,7 @@ impl<L: Layout> Fingerprints<L> {
     /// The fingerprints of a filter that begins at the level `first`.
     pub(crate) const fn new(first: u32) -> Self {
         Self {
-            mask: const {
-                assert!(L::LARGEST <= u32::MAX as u64);
-                L::LARGEST as u32
-            } & (u32::MAX << first),
+            mask: L::LARGEST & (u64::MAX << first),
             layout: PhantomData,
         }
     }
@@ -145,7 +142,7 @@ impl<L: Layout> Fingerprints<L> {
             let scaled = ((hash & u64::from(u32::MAX)) * L::LARGEST) >> 32;
             return Fingerprint::new(1 + scaled);
         }
-        let low = hash & u64::from(self.mask);
+        let low = hash & self.mask;
         Fingerprint::new(if low >= Self::LEAST {
             low
         } else {

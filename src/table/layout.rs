@@ -208,13 +208,13 @@ macro_rules! define {
 layouts!(define, $);
 
 /// The layout of growable filters, whose slots are packed again at each level. At level k a slot
-/// holds 27 − k bits of a fingerprint. A word has the largest number of slots that fits 54 bits.
+/// holds 40 − k bits of a fingerprint. A word has the largest number of slots that fits 54 bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growing;
 
 impl Growing {
     /// The number of bits of the longest fingerprint.
-    pub(crate) const LONGEST: u32 = 27;
+    pub(crate) const LONGEST: u32 = 40;
     /// The minimum number of bits of a slot.
     pub(crate) const SHORTEST: u32 = TOKEN_BITS;
     const PAYLOAD_BITS: u32 = 54;
@@ -237,7 +237,7 @@ impl GrowingExpiring {
 
 impl PackedLayout for GrowingExpiring {
     const LEVELS: &'static [Lanes] = &series(
-        Growing::LONGEST,
+        Growing::LONGEST + Self::TAG,
         Growing::SHORTEST + Self::TAG,
         Growing::PAYLOAD_BITS,
     );

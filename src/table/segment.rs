@@ -1,6 +1,6 @@
 //! The memory for a filter's next level, which the first thread that has allocated it publishes.
 
-use super::planes::Planes;
+use super::{planes::Planes, word::lanes::LEVELS};
 use crate::{
     memory::Storage,
     sync::{self, AtomicU64, once::Once},
@@ -34,8 +34,8 @@ impl<P: Storage> Segment<P> {
 /// A filter that has not grown has no list of segments, because there may be very many such filters.
 pub(super) struct Segments<P: Storage>(Once<List<P>>);
 
-/// More than any filter has levels.
-pub(super) const MOST: usize = if sync::IN_MODEL { 6 } else { 20 };
+/// As many as there are levels, and thus more than any filter has doublings.
+pub(super) const MOST: usize = if sync::IN_MODEL { 6 } else { LEVELS };
 
 type List<P> = [Once<Segment<P>>; MOST];
 

@@ -13,7 +13,7 @@ use std::{collections::HashSet, sync::Barrier, thread};
 const FIXED: [u32; 5] = [10, 12, 15, 20, 30];
 /// The fingerprint sizes of filters that can grow. No fixed layout has one of these sizes, so the
 /// size identifies the layout.
-const GROWABLE: [u32; 6] = [11, 13, 14, 18, 19, 27];
+const GROWABLE: [u32; 7] = [11, 13, 14, 18, 19, 27, 33];
 
 fn empty(bits: u32, capacity: usize) -> CuckooFilter {
     let builder = CuckooFilter::builder().capacity(capacity).seed(0x5eed);

@@ -9,7 +9,7 @@ use std::{
 
 /// The fingerprint sizes: first the sizes of fixed filters, each with its own layout. No fixed
 /// layout has the size of a filter that can grow, so the size identifies the layout.
-const LAYOUTS: [u32; 11] = [10, 12, 15, 20, 30, 11, 13, 14, 18, 19, 27];
+const LAYOUTS: [u32; 12] = [10, 12, 15, 20, 30, 11, 13, 14, 18, 19, 27, 33];
 
 /// The position of the number of buckets, by docs/FORMAT.md.
 const BUCKETS: usize = 16;

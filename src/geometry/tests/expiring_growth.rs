@@ -58,15 +58,15 @@ fn what_arrives_and_what_stands_belong_together() {
     }
 }
 
-/// Each doubling takes one bit, from 23 bits down to 9.
+/// Each doubling takes one bit, from 40 bits down to 9.
 #[test]
-fn the_longest_series_has_14_doublings() {
+fn the_longest_series_has_31_doublings() {
     let all: Vec<Series> = Series::growable_expiring(13).collect();
-    assert_eq!(all.len(), 105);
-    assert_eq!(all.iter().map(|series| series.levels).max(), Some(14));
+    assert_eq!(all.len(), 360);
+    assert_eq!(all.iter().map(|series| series.levels).max(), Some(31));
     for series in all {
         let (first, last) = (series.slots(0), series.slots(series.levels));
-        assert!(first <= last && last <= 4, "{series:?}");
+        assert!(first <= last && (2..=4).contains(&last), "{series:?}");
     }
     assert_eq!(Series::growable_expiring(14).count(), 0);
 }
@@ -80,11 +80,11 @@ fn refusals_name_what_can_be_had() {
     };
     assert_eq!(refused, Err(expected));
 
-    let refused = Geometry::growable_expiring(100, 10_000, 12, 0.5, Some(24));
-    let allowed = (10..=23).collect();
+    let refused = Geometry::growable_expiring(100, 10_000, 12, 0.5, Some(41));
+    let allowed = (10..=40).collect();
     assert_eq!(
         refused,
-        Err(BuildError::FingerprintBits { asked: 24, allowed })
+        Err(BuildError::FingerprintBits { asked: 41, allowed })
     );
 
     let refused = growing(1_000, 1_000_000, 12, 1e-8).unwrap_err();
@@ -93,11 +93,12 @@ fn refusals_name_what_can_be_had() {
         "{refused:?}"
     );
 
-    let refused = growing(10, 100_000_000, 12, 1e-4).unwrap_err();
+    let of_15_bits = |items| Geometry::growable_expiring(items, 100_000_000, 12, 0.01, Some(15));
+    let refused = of_15_bits(10).unwrap_err();
     let BuildError::Growth { asked: 10, min, .. } = refused else {
         panic!("{refused:?}")
     };
-    assert!(growing(min, 100_000_000, 12, 1e-4).is_ok(), "{min}");
+    assert!(of_15_bits(min).is_ok(), "{min}");
 
     for (items, most) in [(usize::MAX, usize::MAX), (1, usize::MAX)] {
         assert!(growing(items, most, 1, 0.5).is_err());

@@ -69,7 +69,7 @@ fn filters_for_a_few_items_can_grow() {
 #[test]
 fn growth_that_is_too_far_is_refused_and_the_least_start_is_named() {
     let most = 1 << 28;
-    let error = Geometry::growable(10, most, 1e-7, None).unwrap_err();
+    let error = Geometry::growable(10, most, 0.01, Some(15)).unwrap_err();
     let BuildError::Growth {
         asked: 10,
         max_capacity,
@@ -80,11 +80,11 @@ fn growth_that_is_too_far_is_refused_and_the_least_start_is_named() {
         panic!("{error:?}")
     };
     assert_eq!(max_capacity, most);
-    assert!(Geometry::growable(min, most, 1e-7, None).is_ok());
+    assert!(Geometry::growable(min, most, 0.01, Some(15)).is_ok());
     assert_eq!(
         error.to_string(),
         format!(
-            "a filter for 10 items cannot grow to {most} at a false-positive rate of 0.0000001: \
+            "a filter for 10 items cannot grow to {most} at a false-positive rate of 0.01: \
              it must start with a capacity of at least {min}"
         )
     );

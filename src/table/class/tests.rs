@@ -228,16 +228,16 @@ fn bucket_and_fingerprint_are_independent() {
 #[test]
 fn fingerprints_last_until_the_last_level() {
     let state = SeededState::new(42);
-    for first in [0, 9, 17] {
+    for first in [0, 13, 22, 30] {
         let fingerprints = Fingerprints::<Growing>::new(first);
         let all = || (0..HASHES).map(|item| fingerprints.of_hash(state.hash_one(item)).bits());
-        assert!(all().all(|it| it >> 18 != 0 && it < 1 << 27));
+        assert!(all().all(|it| it >> 31 != 0 && it < 1 << 40));
         assert!(all().all(|it| it.trailing_zeros() >= first));
-        let planes = 1 << (18 - first).min(10);
+        let planes = 1 << (31 - first).min(10);
         let plane = |it: u64| (it >> first) as usize & (planes - 1);
         let deviation = deviation_from_uniform(&histogram(planes, all().map(plane)));
         assert!(deviation.abs() < 4.0, "from {first}: {deviation}");
-        let upper = histogram(512, all().map(|it| (it >> 18) as usize));
+        let upper = histogram(512, all().map(|it| (it >> 31) as usize));
         let twice = upper[1] as f64 / (HASHES as f64 / 512.0);
         assert!((1.9..2.1).contains(&twice), "from {first}: {twice}");
     }

@@ -44,21 +44,22 @@ fn masks_of_every_layout_are_as_documented() {
 /// The table in `docs/design/growth.md`.
 #[test]
 fn words_of_growable_filters_are_packed_anew_at_each_level() {
-    let slots = |bits: u32| Growing::LEVELS[(27 - bits) as usize].slots;
-    let all: Vec<(u32, usize)> = (9..=27).rev().map(|bits| (bits, slots(bits))).collect();
+    let slots = |bits: u32| Growing::LEVELS[(40 - bits) as usize].slots;
+    let all: Vec<(u32, usize)> = (9..=40).rev().map(|bits| (bits, slots(bits))).collect();
     let expected = |bits: u32| match bits {
         9 => 6,
         10 => 5,
         11..=13 => 4,
         14..=18 => 3,
-        _ => 2,
+        19..=27 => 2,
+        _ => 1,
     };
     assert!(
         all.iter().all(|&(bits, slots)| slots == expected(bits)),
         "{all:?}"
     );
     for (level, lanes) in Growing::LEVELS.iter().enumerate() {
-        assert_eq!(lanes.bits, 27_u32.saturating_sub(level as u32).max(9));
+        assert_eq!(lanes.bits, 40 - level as u32);
     }
 }
 

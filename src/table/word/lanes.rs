@@ -75,11 +75,8 @@ impl Lanes {
 
     /// Rejects, at compile time, lanes that overlap or do not fit.
     const fn check(&self) {
-        assert!(
-            self.slots >= 2 && self.slots <= MAX_PACKED_SLOTS,
-            "the mark and the reservation need a slot each"
-        );
-        assert!(self.bits <= self.distance && self.bits <= 32);
+        assert!(self.slots >= 1 && self.slots <= MAX_PACKED_SLOTS);
+        assert!(self.bits <= self.distance);
         assert!(self.distance as usize * self.slots <= 64);
     }
 }
@@ -169,7 +166,7 @@ pub(crate) const LEVELS: usize = 32;
 /// The lanes of each level: `longest` bits at level 0, one bit less at each further level, and
 /// `shortest` bits at the levels beyond, which no word reaches.
 pub(crate) const fn series(longest: u32, shortest: u32, payload: u32) -> [Lanes; LEVELS] {
-    let mut lanes = [Lanes::new(longest, 2, longest); LEVELS];
+    let mut lanes = [Lanes::new(longest, 1, longest); LEVELS];
     let (mut level, mut bits) = (0, longest);
     while level < LEVELS {
         let fitting = (payload / bits) as usize;

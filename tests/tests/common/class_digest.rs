@@ -27,5 +27,5 @@ pub(crate) fn copy(start: State, buckets: u64, bucket: u64, fingerprint: u64) ->
     let spread = fingerprint.wrapping_mul(GAMMA);
     let h = (u128::from(spread) * u128::from(buckets / 2)) >> 64;
     let other = (2 * h as u64 + 1 + buckets - bucket) % buckets;
-    value(absorb(start, bucket.min(other) << 32 | fingerprint))
+    value(absorb(absorb(start, bucket.min(other)), fingerprint))
 }

@@ -6,8 +6,8 @@ use guira::CuckooFilter;
 pub(crate) const BITS: [u32; 5] = [10, 12, 15, 20, 30];
 
 /// The fingerprint sizes of filters that can grow. No fixed layout has one of these sizes, so the
-/// size identifies the layout. The filters begin with 4, 4, 3, 3, 2 and 2 slots.
-pub(crate) const GROWABLE_BITS: [u32; 6] = [11, 13, 14, 18, 19, 27];
+/// size identifies the layout. The filters begin with 4, 4, 3, 3, 2, 2 and 1 slots.
+pub(crate) const GROWABLE_BITS: [u32; 7] = [11, 13, 14, 18, 19, 27, 33];
 
 /// The initial and the maximal capacity of a growing filter.
 const GROWING: (usize, usize) = (300, 5_000);

@@ -91,7 +91,7 @@ fn small_filters_that_grow_hold_their_maximal_capacity() {
             for rate in [0.03, 0.01, 0.001] {
                 fill(builder.clone().false_positive_rate(rate), a * times, 40);
             }
-            for bits in 10..=27 {
+            for bits in 10..=40 {
                 fill(builder.clone().fingerprint_bits(bits), a * times, 8);
             }
         }
@@ -127,7 +127,7 @@ fn max_capacity_fits_with_few_bits_left() {
 #[test]
 fn two_copies_of_each_item_fit() {
     for seed in 0..20 {
-        // The longest fingerprints have the smallest buckets, with two slots.
+        // These are the longest fingerprints of which two fit into a word.
         let filter = CuckooFilter::builder()
             .capacity(1_024)
             .max_capacity(1_024 * 1_024)

@@ -366,7 +366,7 @@ fn hints_say_plane_and_phase() {
         assert!(hints.is_sorted_by_key(|hint| hint.pack()));
         for (level, &hint) in (first..).zip(&hints) {
             assert_eq!(hint.level(), level);
-            for fingerprint in [1 << 26, 0x2aa_aaaa, (1 << 27) - 1] {
+            for fingerprint in [1 << 39, 0xaa_aaaa_aaaa, (1 << 40) - 1] {
                 let plane = (fingerprint & hint.pack()) >> first;
                 assert_eq!(
                     plane,

@@ -3,12 +3,12 @@
 use super::fields::PREFIXES;
 use guira::{BuildError, CuckooFilter, Prefer};
 
-/// The fingerprint sizes of the five fixed layouts, then the six sizes in [`GROWABLE`].
-pub(crate) const LAYOUTS: [u32; 11] = [10, 12, 15, 20, 30, 11, 13, 14, 18, 19, 27];
+/// The fingerprint sizes of the five fixed layouts, then the seven sizes in [`GROWABLE`].
+pub(crate) const LAYOUTS: [u32; 12] = [10, 12, 15, 20, 30, 11, 13, 14, 18, 19, 27, 33];
 
 /// The fingerprint sizes of filters that can grow. No fixed layout has one of these sizes, so the
-/// size identifies the layout. The filters begin with 4, 4, 3, 3, 2 and 2 slots.
-pub(crate) const GROWABLE: [u32; 6] = [11, 13, 14, 18, 19, 27];
+/// size identifies the layout. The filters begin with 4, 4, 3, 3, 2, 2 and 1 slots.
+pub(crate) const GROWABLE: [u32; 7] = [11, 13, 14, 18, 19, 27, 33];
 
 /// A filter of the layout for `capacity` items. If the layout can grow, the filter has room for
 /// four times that number.

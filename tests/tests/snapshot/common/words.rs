@@ -34,8 +34,8 @@ fn fingerprints(f: u64, doublings: u8, plane: u64, word: u64) -> impl Iterator<I
         (0, _) => (0, f, 60 / f, f, 0),
         // A word that does not exist yet is 0, and has no fingerprint at any level.
         (_, _) => {
-            let (level, first) = ((word >> 59).max(27 - f), 27 - f);
-            let stored = 27 - level;
+            let (level, first) = ((word >> 59).max(40 - f), 40 - f);
+            let stored = 40 - level;
             let slots = (54 / stored).min(6);
             (level, stored, slots, stored, plane << first)
         }

@@ -212,7 +212,7 @@ proptest! {
         let now = Now { epoch, oldest };
         // Few fingerprints, so that many are equal.
         let kept = match few {
-            true => !(GrowingExpiring::FINGERPRINT >> level) | 3 << (21 - level),
+            true => !(GrowingExpiring::FINGERPRINT >> level) | 3 << (38 - level),
             false => u64::MAX,
         };
         let stored: Vec<u64> = stored.into_iter().map(|stored| stored & kept).collect();
