@@ -22,10 +22,10 @@ pub(crate) struct Args {
     /// Number of distinct lines for which the filter has room
     ///
     /// By default, this is the number of lines in the files, which are read twice. If an input is
-    /// not a regular file, the filter starts with room for another 33 million lines, and grows. At
-    /// the default false-positive rate it grows from 160 MB to 10 GB, where two billion lines fit.
-    /// At a lower rate it can grow less, and at 1e-8 hardly at all. If it is full and cannot grow,
-    /// the program ends with exit status 2.
+    /// not a regular file, the filter starts with room for another 262,144 lines, and grows. At the
+    /// default false-positive rate it grows from 5 MB to 10 GB, where two billion lines fit. At a
+    /// rate below 1.5e-8 it cannot grow, and has room for another 33 million lines. If it is full and
+    /// cannot grow, the program ends with exit status 2.
     #[arg(long, value_name = "LINES")]
     pub(crate) capacity: Option<usize>,
 
@@ -37,8 +37,8 @@ pub(crate) struct Args {
     ///
     /// The time counts from when the line was last passed on. --capacity is then the number of
     /// distinct lines within SECONDS. By default, it is the number of lines in the files. If an input
-    /// is not a regular file, the filter starts with room for another 8 million lines, and grows
-    /// 4-fold. At a false-positive rate of 1e-3 it grows 64-fold.
+    /// is not a regular file, the filter starts with room for another 262,144 lines, and grows until
+    /// two billion lines fit. At a false-positive rate below 2.5e-7 it cannot grow.
     #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=u64::MAX / 1_000))]
     pub(crate) window: Option<u64>,
 
