@@ -100,7 +100,7 @@ impl<L: Layout> Table<L> {
     /// is no memory for them.
     pub(crate) fn new(buckets: usize, levels: Levels) -> Option<Self> {
         debug_assert!(buckets >= 2 && buckets.is_multiple_of(2));
-        let mut first = Planes::first(L::Storage::zeroed(buckets)?);
+        let mut first = Planes::new(L::Storage::zeroed(buckets)?);
         first.empty::<L>(levels.first);
         Some(Self::with_first(first, levels))
     }
@@ -108,7 +108,7 @@ impl<L: Layout> Table<L> {
     /// The table of a fixed filter in these words.
     #[cfg(feature = "shared")]
     pub(crate) fn in_words(words: <L::Storage as Storage>::Words) -> Self {
-        Self::with_first(Planes::first(words), Levels::FIXED)
+        Self::with_first(Planes::new(words), Levels::FIXED)
     }
 
     fn with_first(first: Planes<L::Storage>, levels: Levels) -> Self {

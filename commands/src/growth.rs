@@ -65,6 +65,8 @@ struct Sizes {
     grown: usize,
     max_capacity: usize,
     fingerprint_bits: u32,
+    /// Slots of a bucket at first.
+    slots: usize,
 }
 
 macro_rules! sizes {
@@ -79,6 +81,7 @@ macro_rules! sizes {
             grown: (first << doublings).saturating_add(others),
             max_capacity: filter.max_capacity(),
             fingerprint_bits: filter.fingerprint_bits(),
+            slots: filter.bucket_slots(),
         }
     }};
 }
@@ -145,7 +148,10 @@ impl Growth {
                 max_capacity: Some(most),
                 ..Self::NONE
             };
-            let Ok(sizes) = growth.sizes(wanted) else {
+            // Buckets of one slot would refuse the third `CF.ADD` of an item, and a client that asks for
+            // no size does not expect that.
+            let sizes = growth.sizes(wanted).ok().filter(|sizes| sizes.slots > 1);
+            let Some(sizes) = sizes else {
                 most /= 2;
                 continue;
             };

@@ -10,17 +10,14 @@ use crate::{
 };
 use std::ops::Range;
 
-/// The words of successive planes.
+/// The words of successive planes: those of plane 0, or as many as all earlier planes have.
 pub(crate) struct Planes<P: Storage> {
     pub(crate) words: P::Words,
-    /// The number of words of all earlier planes.
-    before: usize,
 }
 
 impl<P: Storage> Planes<P> {
-    /// Plane 0.
-    pub(super) fn first(words: P::Words) -> Self {
-        Self { words, before: 0 }
+    pub(super) fn new(words: P::Words) -> Self {
+        Self { words }
     }
 
     /// Makes these words, which are 0, empty words of `level`.
@@ -29,12 +26,6 @@ impl<P: Storage> Planes<P> {
         if level > 0 {
             P::fill(&mut self.words, Word::<L>::at_level(level).pack());
         }
-    }
-
-    /// The planes that double a filter: their number of words equals that of all earlier planes.
-    pub(super) fn doubling(words: P::Words) -> Self {
-        let before = words.len();
-        Self { words, before }
     }
 }
 
@@ -56,9 +47,11 @@ impl<'a> Plane<'a> {
     /// The plane with this number, of `buckets` words.
     #[inline(always)]
     pub(super) fn within<P: Storage>(planes: &'a Planes<P>, plane: u64, buckets: usize) -> Self {
+        // The words before those of planes 1 and above are as many. Before plane 0 there are none.
+        let start = (plane as usize * buckets).saturating_sub(planes.words.len());
         Self {
             words: &planes.words,
-            start: plane as usize * buckets - planes.before,
+            start,
         }
     }
 

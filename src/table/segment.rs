@@ -22,7 +22,7 @@ pub(crate) struct Segment<P: Storage> {
 impl<P: Storage> Segment<P> {
     fn new(words: usize) -> Option<Self> {
         Some(Self {
-            planes: Planes::doubling(P::zeroed(words)?),
+            planes: Planes::new(P::zeroed(words)?),
             split_pointer: CachePadded::new(AtomicU64::new(0)),
         })
     }
