@@ -164,6 +164,10 @@ impl<S> Builder<S> {
     /// | 0.1 % | 64 times | 35 | 17.4 | 16.8 |
     /// | 0.1 % | 1000 times | 72 | 18.5 | 16.8 |
     ///
+    /// At low rates, a filter that can double often starts with buckets of one slot. There, a third
+    /// copy of an item is [refused](crate::InsertError::TooManyCopies), and items with two copies make
+    /// the filter double early.
+    ///
     /// The builder chooses the fingerprint size whose table is smallest at the end. Among sizes
     /// within 2 % of that one, it takes the smallest start. The start has at most as many buckets
     /// as the largest of:
@@ -237,7 +241,7 @@ impl<S> Builder<S> {
     /// |---|---|
     /// | fixed | 10, 12, 15, 20, 30 |
     /// | fixed, with [`Prefer::Space`] | these, and 9, 11, 13 |
-    /// | growing | 10 to 27 |
+    /// | growing | 10 to 40 |
     ///
     /// With `Prefer::Space`, 15 and 20 stand for two layouts each, and the builder chooses the one
     /// with the smaller table.

@@ -1,5 +1,5 @@
-//! Words of one slot, and their split into words of two. The slot of such a word holds a fingerprint,
-//! with or without a mark, or a reservation.
+//! Words of one slot, and their split into words of two. The one slot holds a fingerprint, with
+//! or without a mark, or a reservation.
 
 use crate::common::{
     find::{LAW, find},
@@ -10,7 +10,7 @@ use guira_loom_tests::{ENDS, P, Q, Scenario, direction, growth::UNMADE, other};
 
 type OneSlot = Scenario<Growing<1>>;
 
-/// Not exactly one of the calls was told that it inserted the item.
+/// Both calls returned true, or none did.
 const WINNER: &str = "exactly one inserts";
 
 /// The item is in no word.

@@ -47,7 +47,7 @@ impl<'a> Plane<'a> {
     /// The plane with this number, of `buckets` words.
     #[inline(always)]
     pub(super) fn within<P: Storage>(planes: &'a Planes<P>, plane: u64, buckets: usize) -> Self {
-        // The words before those of planes 1 and above are as many. Before plane 0 there are none.
+        // Planes that were added have the same number of words before them. Plane 0 has none.
         let start = (plane as usize * buckets).saturating_sub(planes.words.len());
         Self {
             words: &planes.words,

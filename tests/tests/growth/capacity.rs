@@ -127,7 +127,7 @@ fn max_capacity_fits_with_few_bits_left() {
 #[test]
 fn two_copies_of_each_item_fit() {
     for seed in 0..20 {
-        // These are the longest fingerprints of which two fit into a word.
+        // With longer fingerprints, words would have one slot.
         let filter = CuckooFilter::builder()
             .capacity(1_024)
             .max_capacity(1_024 * 1_024)
