@@ -130,7 +130,7 @@ for name in $all; do
 done
 
 export GUIRA_PYTHON=$engines/redis-py/bin/python
-export GUIRA_MODULE=$target/release/libguira_module.so GUIRA_MODULE_FAULTS=$engines/faults.so
+export GUIRA_MODULE=$target/module/libguira_module.so GUIRA_MODULE_FAULTS=$engines/faults.so
 if [ -z "${GUIRA_MODULE_BOUNDED:-}" ]; then
     # The build is not timed, because its duration depends on what is already built.
     say "getting valgrind and redis-py"
@@ -141,7 +141,7 @@ if [ -z "${GUIRA_MODULE_BOUNDED:-}" ]; then
     say "building the module and its tests"
     cargo build --package guira-module --features faults
     cp "$target/debug/libguira_module.so" "$engines/faults.so"
-    cargo build --release --package guira-module
+    cargo build --profile module --package guira-module
     cargo test --package guira-module --no-run
     case $mode in
     --soak)

@@ -3,82 +3,102 @@
 # SET and CF.EXISTS next to GET, with and without pipelines.
 #
 #   module/bench.sh [ENGINE...]        (redis-7, valkey-8 and valkey-9 unless given; see ci/module.sh)
+#   PEER=PATH module/bench.sh          also measures another module with these commands, such as
+#                                      RedisBloom, in a second process of the same engine
 #
 # The times are those of the engine process, in microseconds. Other load on the machine is not
-# included, but makes them slightly longer. Each number is the minimum of three runs.
+# included, but makes them slightly longer. Each number is the minimum of five runs, and the runs of
+# both modules alternate.
+#
+# CAPACITY is that of the filter, and OPTIONS are further ones of CF.RESERVE for this module. Of the
+# items that CF.EXISTS looks up, two thirds are present.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 [ $# -gt 0 ] || set -- redis-7 valkey-8 valkey-9
-requests=400000
-# The numbers of keys and of items.
-range=4000000
+requests=${REQUESTS:-400000}
+capacity=${CAPACITY:-20000000}
+# The numbers of items that are added, and of keys and of items that are looked up.
+many=1000000000
+few=$((capacity / 20))
+options=${OPTIONS-EXPANSION 0}
 
 fail() { printf 'bench.sh: %s\n' "$*" >&2; exit 1; }
 GUIRA_ENGINES="redis-7 $*" ci/module.sh --get >/dev/null
 engines=$PWD/target/engines
-cargo build --quiet --release --package guira-module
-module=$(realpath "${CARGO_TARGET_DIR:-target}")/release/libguira_module.so
+cargo build --quiet --profile module --package guira-module
+module=$(realpath "${CARGO_TARGET_DIR:-target}")/module/libguira_module.so
 
-# client PROGRAM ARGUMENTS...: runs a program of Redis 7.
+# client PORT PROGRAM ARGUMENTS...: runs a program of Redis 7.
 client() {
-    LD_LIBRARY_PATH=$engines/debian/usr/lib/x86_64-linux-gnu "$engines/debian/usr/bin/$1" -p "$port" "${@:2}"
+    LD_LIBRARY_PATH=$engines/debian/usr/lib/x86_64-linux-gnu "$engines/debian/usr/bin/$2" -p "$1" "${@:3}"
 }
 
 work=$(mktemp -d)
-server=
+declare -A servers=()
 end() {
-    [ -z "$server" ] || kill "$server" 2>/dev/null || true
+    [ ${#servers[@]} -eq 0 ] || kill "${servers[@]}" 2>/dev/null || true
     wait
     rm -rf "$work"
 }
 trap end EXIT
 
-# start ENGINE: starts an engine, and returns when it answers.
+# start PORT ENGINE MODULE OPTION...: starts an engine, and returns when it has a filter.
 start() {
-    "$engines/bin/$1" --port "$port" --bind 127.0.0.1 --dir "$work" --save "" --loadmodule "$module" >"$work/log" 2>&1 &
-    server=$!
+    "$engines/bin/$2" --port "$1" --bind 127.0.0.1 --dir "$work" --save "" --loadmodule "$3" >"$work/log" 2>&1 &
+    servers[$1]=$!
     for _ in $(seq 100); do
-        [ "$(client redis-cli PING 2>/dev/null)" = PONG ] && return
+        [ "$(client "$1" redis-cli PING 2>/dev/null)" = PONG ] && break
         sleep 0.1
     done
-    fail "$1 does not start: $(cat "$work/log")"
+    client "$1" redis-cli CF.RESERVE filter "$capacity" "${@:4}" >"$work/reserve" &&
+        grep -q OK "$work/reserve" || fail "$2 with $3: $(cat "$work/reserve" "$work/log")"
+    client "$1" redis-benchmark -P 64 -n "$few" -r "$few" -q CF.ADDNX filter present:__rand_int__ >/dev/null
 }
 
-# The CPU time of the engine so far, in nanoseconds.
-worked() { cat /proc/"$server"/task/*/schedstat | awk '{ sum += $1 } END { printf "%.0f\n", sum }'; }
+# The CPU time of an engine so far, in nanoseconds.
+worked() { cat /proc/"${servers[$1]}"/task/*/schedstat | awk '{ sum += $1 } END { printf "%.0f\n", sum }'; }
 
-# measure NAME PIPELINE COMMAND...: writes the microseconds per command to the file NAME.
+# measure NAME PORT PIPELINE RANGE COMMAND...: writes the microseconds per command to the file NAME.
 measure() {
     local before
-    before=$(worked)
-    client redis-benchmark -c 50 -P "$2" -n $requests -r $range -q "${@:3}" >/dev/null 2>"$work/errors" ||
-        fail "${*:3}: $(cat "$work/errors")"
-    awk -v before="$before" -v after="$(worked)" -v count=$requests \
+    before=$(worked "$2")
+    client "$2" redis-benchmark -c 50 -P "$3" -n "$requests" -r "$4" -q "${@:5}" >/dev/null 2>"$work/errors" ||
+        fail "${*:5}: $(cat "$work/errors")"
+    awk -v before="$before" -v after="$(worked "$2")" -v count="$requests" \
         'BEGIN { print (after - before) / count / 1000 }' >>"$work/$1"
 }
 
-least() { sort -n "$work/$1" | head -n 1; }
+least() { printf ' %.2f |' "$(sort -n "$work/$1" | head -n 1)"; }
 
 port=${PORT:-17300}
-echo "| engine | pipeline | SET | CF.ADD | GET | CF.EXISTS |"
-echo "|---|---|---|---|---|---|"
+peer=$((port + 1))
+columns=(set add get exists)
+head="| engine | pipeline | SET | CF.ADD | GET | CF.EXISTS |" line="|---|---|---|---|---|---|"
+if [ -n "${PEER:-}" ]; then
+    columns+=(peer-add peer-exists)
+    head="$head the other's CF.ADD | the other's CF.EXISTS |" line="$line---|---|"
+fi
+printf '%s\n%s\n' "$head" "$line"
 for name in "$@"; do
-    start "$name"
-    client redis-cli CF.RESERVE filter 20000000 EXPANSION 0 >"$work/reserve"
-    grep -q OK "$work/reserve" || fail "CF.RESERVE: $(cat "$work/reserve")"
+    # shellcheck disable=SC2086 # They are several words.
+    start "$port" "$name" "$module" $options
+    [ -z "${PEER:-}" ] || start "$peer" "$name" "$PEER"
     for pipeline in 1 16 64; do
-        rm -f "$work"/{set,add,get,exists}
-        for _ in 1 2 3; do
-            measure set $pipeline SET key:__rand_int__ x
-            measure add $pipeline CF.ADD filter __rand_int__
-            measure get $pipeline GET key:__rand_int__
-            measure exists $pipeline CF.EXISTS filter __rand_int__
+        for column in "${columns[@]}"; do rm -f "$work/$column"; done
+        for _ in 1 2 3 4 5; do
+            measure set "$port" $pipeline "$few" SET key:__rand_int__ x
+            measure add "$port" $pipeline $many CF.ADD filter __rand_int__
+            [ -z "${PEER:-}" ] || measure peer-add "$peer" $pipeline $many CF.ADD filter __rand_int__
+            measure get "$port" $pipeline "$few" GET key:__rand_int__
+            measure exists "$port" $pipeline "$few" CF.EXISTS filter present:__rand_int__
+            [ -z "${PEER:-}" ] || measure peer-exists "$peer" $pipeline "$few" CF.EXISTS filter present:__rand_int__
         done
-        printf '| %s | %d | %.2f | %.2f | %.2f | %.2f |\n' "$name" $pipeline \
-            "$(least set)" "$(least add)" "$(least get)" "$(least exists)"
+        printf '| %s | %d |' "$name" $pipeline
+        for column in "${columns[@]}"; do least "$column"; done
+        echo
     done
-    kill "$server"
-    wait "$server" || true
-    server=
+    kill "${servers[@]}"
+    wait "${servers[@]}" || true
+    servers=()
 done

@@ -40,20 +40,41 @@ fn insert_one<S: Store>(
     if store.refuses_growth() {
         return Err(OUT_OF_MEMORY);
     }
-    let insert = |kept: &Arc<S::Kept>| {
-        let filter = filter_of(kept);
-        let result = insert(filter, item);
-        let added = (result == Ok(true)).then_some(item);
-        store.added(key, kept, added.into_iter());
-        match result {
-            Ok(inserted) => Ok(Reply::Bool(inserted)),
-            Err(error) => Err(full(filter, error)),
-        }
-    };
-    match store.with(key, insert)? {
+    match store.with(key, |kept| insert_into(store, key, kept, item, &insert))? {
         Some(answer) => answer,
-        None => insert(&get_or_make(store, key, &default_key(store))?),
+        None => insert_into_new(store, key, item, &insert),
     }
+}
+
+/// Inserts into the filter of a key, and tells the host.
+#[inline(always)]
+fn insert_into<S: Store>(
+    store: &S,
+    key: &[u8],
+    kept: &Arc<S::Kept>,
+    item: &[u8],
+    insert: &impl Fn(&Filter, &[u8]) -> Result<bool, InsertError>,
+) -> Answer {
+    let filter = filter_of(kept);
+    let result = insert(filter, item);
+    let added = (result == Ok(true)).then_some(item);
+    store.added(key, kept, added.into_iter());
+    match result {
+        Ok(inserted) => Ok(Reply::Bool(inserted)),
+        Err(error) => Err(full(filter, error)),
+    }
+}
+
+/// As [`insert_into`], if the key does not exist.
+#[cold]
+fn insert_into_new<S: Store>(
+    store: &S,
+    key: &[u8],
+    item: &[u8],
+    insert: &impl Fn(&Filter, &[u8]) -> Result<bool, InsertError>,
+) -> Answer {
+    let kept = get_or_make(store, key, &default_key(store))?;
+    insert_into(store, key, &kept, item, insert)
 }
 
 /// The filter of a key, which an insert creates if necessary.
@@ -63,7 +84,7 @@ pub(crate) fn default_key<S: Store>(store: &S) -> Wanted {
 }
 
 /// Adds a copy of `item`.
-#[inline]
+#[inline(always)]
 fn insert_copy<S: Store>(store: &S, filter: &Filter, item: &[u8]) -> Result<(), InsertError> {
     match room(store, filter, 1) {
         0 => Err(InsertError::Full),
@@ -84,15 +105,25 @@ fn insert_absent<S: Store>(store: &S, filter: &Filter, item: &[u8]) -> Result<bo
 /// The number of items that the filter accepts, if there are `wanted` to come.
 #[inline]
 pub(crate) fn room<S: Store>(store: &S, filter: &Filter, wanted: usize) -> usize {
-    let left = || filter.most_items().saturating_sub(filter.len()).min(wanted);
-    match left() {
+    if !S::MAY_BE_STRICT {
+        return wanted;
+    }
+    match filter.take_room(wanted) {
         left if left == wanted => wanted,
-        // Asked last: some hosts need time to tell.
+        left => scarce_room(store, filter, wanted, left),
+    }
+}
+
+/// As [`room`], if only `left` items are left until the limit.
+#[cold]
+fn scarce_room<S: Store>(store: &S, filter: &Filter, wanted: usize, left: usize) -> usize {
+    match left {
+        // Asked late: some hosts need time to tell.
         _ if !store.is_strict() => wanted,
         0 => {
             // Expired items may still occupy slots.
             filter.sweep();
-            left()
+            filter.take_room(wanted)
         }
         left => left,
     }

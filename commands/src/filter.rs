@@ -13,7 +13,7 @@ use guira::{BatchError, BuildError, CuckooFilter, InsertError, SnapshotError, St
 use header::{Header, Kind};
 use std::{
     io::{self, Read, Write},
-    sync::atomic::{AtomicU16, AtomicU64, Ordering},
+    sync::atomic::{AtomicU8, AtomicU16, AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
@@ -22,6 +22,12 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The maximum number of inserts that wait for one filter.
 const WAITING: u16 = 16;
+
+/// The number of items that must be left until the limit, so that inserts seldom look.
+///
+/// Of items that threads take at once, only some may be subtracted from
+/// [`known_room`](Filter::known_room). This is more than 256 threads can lose in that way.
+const PLENTY: usize = 1 << 16;
 
 /// A filter.
 #[derive(Debug)]
@@ -35,6 +41,9 @@ pub struct Filter {
     max_iterations: u16,
     expansion: u16,
     bucket_size: u8,
+    /// The number of items for which there is room for sure. Without it, each insert of a strict host
+    /// would sum up the shards of the length, which takes as long as the insert itself.
+    known_room: AtomicU8,
     /// The number of inserts that wait until a transient cause of failure ends.
     waiting: AtomicU16,
     /// The number of items deleted so far.
@@ -130,6 +139,7 @@ impl Filter {
             max_iterations,
             expansion,
             bucket_size,
+            known_room: AtomicU8::new(0),
             waiting: AtomicU16::new(0),
             deleted: AtomicU64::new(deleted),
         }
@@ -352,6 +362,30 @@ impl Filter {
     /// Items that it promises to hold at one time.
     pub(crate) fn most_items(&self) -> usize {
         self.any.most_items()
+    }
+
+    /// How many of the `wanted` items to come are within [`most_items`](Self::most_items). The caller
+    /// inserts no more than that.
+    #[inline]
+    pub(crate) fn take_room(&self, wanted: usize) -> usize {
+        // Relaxed: it orders nothing, and for lost subtractions see `PLENTY`.
+        let known = self.known_room.load(Ordering::Relaxed);
+        match u8::try_from(wanted) {
+            Ok(taken) if taken <= known => {
+                self.known_room.store(known - taken, Ordering::Relaxed);
+                wanted
+            }
+            _ => self.look_for_room(wanted),
+        }
+    }
+
+    /// As [`take_room`](Self::take_room), by the number of items.
+    fn look_for_room(&self, wanted: usize) -> usize {
+        let left = self.most_items().saturating_sub(self.len());
+        if left.saturating_sub(wanted) >= PLENTY {
+            self.known_room.store(u8::MAX, Ordering::Relaxed);
+        }
+        left.min(wanted)
     }
 
     /// Its window, if it has one. Its host has to let that [move on](Windowed::tick).

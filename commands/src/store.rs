@@ -36,6 +36,10 @@ pub trait Store {
     /// True if inserts are refused because all filters together occupy too much memory.
     fn refuses_growth(&self) -> bool;
 
+    /// False if no filter [is strict](Self::is_strict). Inserts then need not know the number of
+    /// items.
+    const MAY_BE_STRICT: bool = true;
+
     /// True if a filter accepts no more items than its capacity. Otherwise it accepts further items
     /// that happen to fit. A copy of a filter that must hold the same items must not be strict.
     fn is_strict(&self) -> bool;

@@ -187,6 +187,35 @@ fn what_is_refused_is_no_change() {
     }
 }
 
+/// A large filter knows of its room for some items in advance, and a strict one ends at the same item
+/// as if it looked each time. What is deleted makes room again.
+#[test]
+fn a_large_filter_has_an_exact_limit() {
+    let host = Host::new(true);
+    host.ask("CF.RESERVE k 70000 EXPANSION 0").unwrap();
+    let most = host.filter("k").max_capacity();
+    let all: Vec<_> = (0..most + 10).map(|item| item.to_string()).collect();
+    let (one_by_one, batch) = all.split_at(most / 2);
+    for item in one_by_one {
+        let added = host.ask_words(&[b"CF.ADD", b"k", item.as_bytes()]);
+        assert_eq!(added, Ok(Reply::Bool(true)), "{item}");
+    }
+    for items in batch.chunks(100) {
+        let wanted = items.len().min(most - host.filter("k").len());
+        let words: Vec<_> = ["CF.INSERT", "k", "ITEMS"]
+            .into_iter()
+            .chain(items.iter().map(String::as_str))
+            .map(str::as_bytes)
+            .collect();
+        let inserted = (0..items.len()).map(|index| index < wanted).collect();
+        assert_eq!(host.ask_words(&words), Ok(Reply::Insertions(inserted)));
+    }
+    assert_eq!(host.filter("k").len(), most);
+    assert_eq!(host.ask("CF.DEL k 0"), Ok(Reply::Bool(true)));
+    assert_eq!(host.ask("CF.ADD k 0"), Ok(Reply::Bool(true)));
+    assert_eq!(refusal(host.ask("CF.ADD k 0")), "Filter is full");
+}
+
 #[test]
 fn commands_done_together_are_told_of_alike() {
     let host = Host::new(true);

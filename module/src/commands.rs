@@ -20,6 +20,7 @@ use std::{
     ffi::CStr,
     iter,
     marker::PhantomData,
+    mem,
     sync::atomic::{AtomicU64, Ordering},
     time::Instant,
 };
@@ -121,18 +122,28 @@ impl<const INDEX: usize> Command for Nth<INDEX> {
 }
 
 /// Lets `work` use the words of a command with this name.
+#[inline]
 fn with_words<R>(name: &[u8], arguments: &[Str<'_>], work: impl FnOnce(&[&[u8]]) -> R) -> R {
-    let rest = arguments.iter().skip(1).map(|word| word.as_bytes());
-    // An array, because a vector would be moved: that costs more than the words themselves.
-    let mut few = [name; 8];
-    let Some(words) = few.get_mut(..arguments.len()) else {
-        let words: Vec<&[u8]> = iter::once(name).chain(rest).collect();
-        return work(&words);
+    let (three, any);
+    // `work` is called in one place, so that it is inlined.
+    let words: &[&[u8]] = match arguments {
+        // A key and an item, as in nearly all commands.
+        [_, key, item] => {
+            three = [name, key.as_bytes(), item.as_bytes()];
+            &three
+        }
+        _ => {
+            any = all_words(name, arguments);
+            &any
+        }
     };
-    for (word, bytes) in words.iter_mut().skip(1).zip(rest) {
-        *word = bytes;
-    }
     work(words)
+}
+
+#[cold]
+fn all_words<'a>(name: &'a [u8], arguments: &[Str<'a>]) -> SmallVec<[&'a [u8]; 8]> {
+    let rest = arguments.iter().skip(1).map(|word| word.as_bytes());
+    iter::once(name).chain(rest).collect()
 }
 
 impl Command for Make {
@@ -223,13 +234,23 @@ fn run(
     if may_differ && context.flags().must_obey() {
         count_refusal(words, &answer);
     }
-    effects.get_mut().tell(context, arguments, shape);
+    let effects = effects.get_mut();
+    if !effects.is_empty() {
+        effects.tell(context, arguments, shape);
+    }
+    if let Ok(Reply::Bool(value)) = answer {
+        // A boolean owns nothing, but dropping it would look for what there is to free.
+        mem::forget(answer);
+        return context.reply_bool(value);
+    }
     reply::write_now(context, &reply::of(answer));
 }
 
 /// True if a replicated command was applied only partly: this node and its source now differ.
+#[inline]
 fn differs(answer: &Answer, effect: Effect) -> bool {
     match answer {
+        Ok(Reply::Bool(true)) => false,
         Ok(reply) => falls_short(reply, effect),
         Err(_) => true,
     }

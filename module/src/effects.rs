@@ -161,6 +161,7 @@ impl Effects {
     }
 
     /// Records that these words were added to the filter, in their order.
+    #[inline]
     pub(crate) fn added<'a>(
         &mut self,
         words: &[&[u8]],
@@ -181,12 +182,27 @@ impl Effects {
         self.record(Change::Touched, words, items);
     }
 
+    #[inline(always)]
     fn record<'a>(
         &mut self,
         change: Change,
         words: &[&[u8]],
         items: impl Iterator<Item = &'a [u8]>,
     ) {
+        if let [_, _, only] = words {
+            // Nearly all commands have one item.
+            let item = Item {
+                change,
+                index: KEY + 1,
+            };
+            return items.for_each(|item_of| {
+                debug_assert!(
+                    std::ptr::eq(*only, item_of),
+                    "an item is a word of the command"
+                );
+                self.items.push(item);
+            });
+        }
         let mut rest = KEY + 1..words.len();
         for item in items {
             // Compares addresses, because equal words may occur several times.
@@ -285,6 +301,7 @@ impl Effects {
     }
 
     /// The only item that the command has changed, if it has no other effect.
+    #[inline]
     fn only_item(&self) -> Option<Item> {
         let has_more = self.made.is_some() || self.loaded || self.deleted;
         match self.items[..] {
@@ -294,26 +311,34 @@ impl Effects {
     }
 
     /// True if the command has changed nothing.
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.items.is_empty() && self.made.is_none() && !self.loaded && !self.deleted
     }
 
-    /// Replicates the changes and notifies watchers and listeners. No key may be open.
+    /// Replicates the changes, of which there are some, and notifies watchers and listeners. No key
+    /// may be open.
+    #[inline(always)]
     pub(crate) fn tell(&self, context: &Context, words: &[Str<'_>], shape: Shape) {
-        let Some(&key) = words.get(KEY).filter(|_| !self.is_empty()) else {
+        let Some(&key) = words.get(KEY) else {
             return;
         };
+        // Nearly all writes change one item, and are replicated as they are.
+        match self.only_item().map(|item| self.told_of(item, shape)) {
+            Some(told) if told.is_verbatim => {
+                context.replicate_verbatim();
+                if !fault::is(Fault::Verbatim) {
+                    context.signal_modified(key);
+                    notify(context, told.event, key);
+                }
+            }
+            _ => self.tell_all(context, words, key, shape),
+        }
+    }
+
+    fn tell_all(&self, context: &Context, words: &[Str<'_>], key: Str<'_>, shape: Shape) {
         if fault::is(Fault::Verbatim) {
             return context.replicate_verbatim();
-        }
-        // Nearly all writes change one item, and are replicated as they are.
-        if let Some(item) = self.only_item()
-            && let told = self.told_of(item, shape)
-            && told.is_verbatim
-        {
-            context.replicate_verbatim();
-            context.signal_modified(key);
-            return notify(context, told.event, key);
         }
         let all = self.told(shape);
         for told in &all {
@@ -346,6 +371,7 @@ impl Effects {
     }
 }
 
+#[inline]
 fn notify(context: &Context, event: Event, key: Str<'_>) {
     match event {
         Event::Module(event) => context.notify(event, key),

@@ -88,6 +88,7 @@ impl<'a, K: Slot> Host<'a, K> {
     }
 
     /// Returns the key after the command, and counts its changed bytes.
+    #[inline(always)]
     pub(crate) fn into_key(self) -> K {
         let key = self.key.into_inner();
         if !self.is_counted.get()
@@ -180,6 +181,7 @@ impl<'a, K: Slot> Host<'a, K> {
 impl<K: Slot> Store for Host<'_, K> {
     type Kept = Filter;
 
+    #[inline]
     fn with<R>(&self, _: &[u8], work: impl FnOnce(&Arc<Filter>) -> R) -> Result<Option<R>, Reply> {
         match self.key.borrow().get() {
             Found::Nothing => Ok(None),
@@ -243,6 +245,7 @@ impl<K: Slot> Store for Host<'_, K> {
         self.flags().must_obey()
     }
 
+    #[inline(always)]
     fn added<'a>(&self, _: &[u8], filter: &Filter, items: impl Iterator<Item = &'a [u8]>) {
         self.effects.borrow_mut().added(self.words, filter, items);
     }

@@ -98,9 +98,11 @@ impl guira_commands::Store for Store {
         self.keyspace.is_over_limit()
     }
 
+    const MAY_BE_STRICT: bool = false;
+
     #[inline]
     fn is_strict(&self) -> bool {
-        false
+        Self::MAY_BE_STRICT
     }
 
     fn wait(&self) -> bool {
