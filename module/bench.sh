@@ -54,9 +54,9 @@ start() {
     fail "$2 does not start: $(cat "$work/log")"
 }
 
-# renew PORT OPTION...: makes a new filter.
+# renew PORT OPTION...: makes a new filter, and deletes all else.
 renew() {
-    client "$1" redis-cli DEL filter >/dev/null
+    client "$1" redis-cli FLUSHALL >/dev/null
     client "$1" redis-cli CF.RESERVE filter "$capacity" "${@:2}" >"$work/reserve" &&
         grep -q OK "$work/reserve" || fail "CF.RESERVE: $(cat "$work/reserve")"
     client "$1" redis-benchmark -P 64 -n "$few" -r "$few" -q CF.ADDNX filter present:__rand_int__ >/dev/null
@@ -92,13 +92,13 @@ for name in "$@"; do
     for pipeline in 1 16 64; do
         for column in "${columns[@]}"; do rm -f "$work/$column"; done
         for _ in 1 2 3 4 5; do
+            measure set "$port" $pipeline "$few" SET key:__rand_int__ x
+            measure get "$port" $pipeline "$few" GET key:__rand_int__
             # shellcheck disable=SC2086 # They are several words.
             renew "$port" ${OPTIONS:-}
             [ -z "${PEER:-}" ] || renew "$peer"
-            measure set "$port" $pipeline "$few" SET key:__rand_int__ x
             measure add "$port" $pipeline $many CF.ADD filter __rand_int__
             [ -z "${PEER:-}" ] || measure peer-add "$peer" $pipeline $many CF.ADD filter __rand_int__
-            measure get "$port" $pipeline "$few" GET key:__rand_int__
             measure exists "$port" $pipeline "$few" CF.EXISTS filter present:__rand_int__
             [ -z "${PEER:-}" ] || measure peer-exists "$peer" $pipeline "$few" CF.EXISTS filter present:__rand_int__
         done
