@@ -364,7 +364,7 @@ impl Filter {
         self.any.most_items()
     }
 
-    /// How many of the `wanted` items to come are within [`most_items`](Self::most_items). The caller
+    /// The number of the `wanted` items to come that are within [`most_items`](Self::most_items). The caller
     /// inserts no more than that.
     #[inline]
     pub(crate) fn take_room(&self, wanted: usize) -> usize {
@@ -382,9 +382,10 @@ impl Filter {
     /// As [`take_room`](Self::take_room), by the number of items.
     fn look_for_room(&self, wanted: usize) -> usize {
         let left = self.most_items().saturating_sub(self.len());
-        if left.saturating_sub(wanted) >= PLENTY {
-            self.known_room.store(u8::MAX, Ordering::Relaxed);
-        }
+        let is_plenty = left.saturating_sub(wanted) >= PLENTY;
+        // A large batch may take what was known before.
+        let known = if is_plenty { u8::MAX } else { 0 };
+        self.known_room.store(known, Ordering::Relaxed);
         left.min(wanted)
     }
 

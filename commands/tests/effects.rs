@@ -216,6 +216,25 @@ fn a_large_filter_has_an_exact_limit() {
     assert_eq!(refusal(host.ask("CF.ADD k 0")), "Filter is full");
 }
 
+/// The room that a filter knows of is gone after a batch that takes all.
+#[test]
+fn a_batch_takes_all_room_of_a_large_filter() {
+    let host = Host::new(true);
+    host.ask("CF.RESERVE k 70000 EXPANSION 0").unwrap();
+    host.ask("CF.ADD k first").unwrap();
+    let most = host.filter("k").max_capacity();
+    let rest: Vec<_> = (1..most).map(|item| item.to_string()).collect();
+    let words: Vec<_> = ["CF.INSERT", "k", "ITEMS"]
+        .into_iter()
+        .chain(rest.iter().map(String::as_str))
+        .map(str::as_bytes)
+        .collect();
+    let all = Ok(Reply::Insertions(vec![true; most - 1]));
+    assert_eq!(host.ask_words(&words), all);
+    assert_eq!(refusal(host.ask("CF.ADD k last")), "Filter is full");
+    assert_eq!(host.filter("k").len(), most);
+}
+
 #[test]
 fn commands_done_together_are_told_of_alike() {
     let host = Host::new(true);
