@@ -10,5 +10,4 @@ mod cache;
 pub mod machine;
 pub mod processor;
 pub mod simulation;
-#[cfg(guira_coherence)]
 pub mod workload;

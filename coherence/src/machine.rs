@@ -36,6 +36,8 @@ struct Line {
     /// The end of the current transfer, for which the next one waits.
     busy: Time,
     transfers: u64,
+    /// The time for which cores have waited for the line.
+    waited: Time,
 }
 
 impl Line {
@@ -49,8 +51,15 @@ impl Line {
 struct Core {
     l1: Cache,
     l2: Cache,
-    /// The time of issue and the time of completion of each pending load.
-    waiting: VecDeque<(Time, Time)>,
+    /// The pending loads.
+    waiting: VecDeque<Pending>,
+}
+
+/// A load whose value has not arrived.
+struct Pending {
+    issued: Time,
+    complete: Time,
+    line: u32,
 }
 
 /// The caches of all cores.
@@ -73,13 +82,15 @@ impl std::fmt::Debug for Machine {
     }
 }
 
-/// The number of transfers of a line from one private cache to another.
+/// What cores have spent on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transfers {
+pub struct Cost {
     /// The address of the line.
     pub address: usize,
-    /// The number of transfers.
-    pub count: u64,
+    /// The number of transfers from one private cache to another.
+    pub transfers: u64,
+    /// The time for which cores have waited for the line.
+    pub waited: Time,
 }
 
 impl Machine {
@@ -140,7 +151,11 @@ impl Machine {
         match kind {
             Kind::Load => {
                 let complete = self.load(core, now, line);
-                self.cores[core].waiting.push_back((now, complete));
+                self.cores[core].waiting.push_back(Pending {
+                    issued: now,
+                    complete,
+                    line,
+                });
                 self.retire(core, now)
             }
             Kind::Store => {
@@ -148,9 +163,14 @@ impl Machine {
                 now
             }
             Kind::Exchange => {
-                let waiting = self.cores[core].waiting.drain(..);
-                let now = waiting.map(|(_, complete)| complete).fold(now, Time::max);
-                self.own(core, now, line) + self.processor.exchange * cycle
+                let mut now = now;
+                for load in self.cores[core].waiting.drain(..) {
+                    self.lines[load.line as usize].waited += load.complete.saturating_sub(now);
+                    now = now.max(load.complete);
+                }
+                let owned = self.own(core, now, line);
+                self.lines[line as usize].waited += owned - now;
+                owned + self.processor.exchange * cycle
             }
         }
     }
@@ -160,12 +180,13 @@ impl Machine {
     fn retire(&mut self, core: usize, mut now: Time) -> Time {
         let window = self.processor.window * self.processor.cycle;
         let waiting = &mut self.cores[core].waiting;
-        while let Some(&(issued, complete)) = waiting.front() {
-            if complete > now {
-                if now <= issued + window {
+        while let Some(load) = waiting.front() {
+            if load.complete > now {
+                if now <= load.issued + window {
                     break;
                 }
-                now = complete;
+                self.lines[load.line as usize].waited += load.complete - now;
+                now = load.complete;
             }
             waiting.pop_front();
         }
@@ -313,26 +334,24 @@ impl Machine {
         }
     }
 
-    /// Resets the counts of transfers.
-    pub fn reset_transfers(&mut self) {
+    /// Resets the costs of all lines.
+    pub fn reset_costs(&mut self) {
         for line in &mut self.lines {
-            line.transfers = 0;
+            (line.transfers, line.waited) = (0, 0);
         }
     }
 
-    /// The lines that were transferred between cores, the most frequent one first.
+    /// The lines that were transferred between cores or waited for, the most transferred ones first.
     #[must_use]
-    pub fn transfers(&self) -> Vec<Transfers> {
-        let mut all: Vec<_> = self
-            .lines
-            .iter()
-            .filter(|line| line.transfers > 0)
-            .map(|line| Transfers {
-                address: line.address,
-                count: line.transfers,
-            })
-            .collect();
-        all.sort_by_key(|line| (std::cmp::Reverse(line.count), line.address));
+    pub fn costs(&self) -> Vec<Cost> {
+        let of_line = |line: &Line| Cost {
+            address: line.address,
+            transfers: line.transfers,
+            waited: line.waited,
+        };
+        let mut all: Vec<_> = self.lines.iter().map(of_line).collect();
+        all.retain(|cost| cost.transfers > 0 || cost.waited > 0);
+        all.sort_by_key(|cost| (std::cmp::Reverse(cost.transfers), cost.address));
         all
     }
 }

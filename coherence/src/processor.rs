@@ -145,6 +145,18 @@ pub const ICE_LAKE: Processor = Processor {
 pub const ALL: [Processor; 2] = [MILAN, ICE_LAKE];
 
 impl Processor {
+    /// Two of these cores, if a line takes this time from one to the other: in one domain or in two,
+    /// whichever the published figures are nearer to.
+    #[must_use]
+    pub fn of_two_cores(mut self, nanoseconds: u64) -> Self {
+        if 2 * nanoseconds < self.near + self.far {
+            self.near = nanoseconds;
+        } else {
+            (self.cores_of_domain, self.far) = (1, nanoseconds);
+        }
+        self
+    }
+
     /// The domain of a core.
     #[must_use]
     pub fn domain(&self, core: usize) -> usize {

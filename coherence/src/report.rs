@@ -3,9 +3,9 @@
 use clap::Parser;
 use guira_coherence::{
     processor::{self, Processor},
-    workload::{self, Length, Run, Stage, Workload},
+    workload::{self, Length, Stage, Workload, simulated::Run},
 };
-use std::process::ExitCode;
+use std::{fs, path::PathBuf, process::ExitCode};
 
 /// The number of transfers from which the share of one line is significant.
 const ENOUGH: u64 = 1000;
@@ -34,10 +34,26 @@ struct Arguments {
     /// Fail if a line that holds no items has more than this percentage of all transfers of a run
     #[arg(long)]
     limit: Option<f64>,
+    /// Compares the speed-up of two threads with the one in this file, which the build without the cfg
+    /// has printed. Fails if the two differ by more than the tolerance
+    #[arg(long)]
+    measured: Option<PathBuf>,
+    /// The most percent by which a predicted speed-up may differ from the measured one
+    #[arg(long, default_value_t = 15.0)]
+    tolerance: f64,
 }
 
 pub(crate) fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if let Some(path) = &arguments.measured {
+        return match fs::read_to_string(path) {
+            Ok(measured) => compare(&arguments, &measured),
+            Err(error) => {
+                eprintln!("{}: {error}", path.display());
+                ExitCode::FAILURE
+            }
+        };
+    }
     let mut worst = 0.0_f64;
     for workload in workload::all(arguments.log_slots) {
         if !workload.name.contains(&arguments.workload) {
@@ -65,16 +81,65 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
+/// Prints the speed-up of two threads, measured and predicted.
+fn compare(arguments: &Arguments, measured: &str) -> ExitCode {
+    let named = |name: &str| processor::ALL.into_iter().find(|it| it.name == name);
+    let name = arguments.processor.as_deref().unwrap_or("milan");
+    let Some(processor) = named(name) else {
+        eprintln!("there are no figures of a processor {name:?}");
+        return ExitCode::FAILURE;
+    };
+    println!("| workload | ns | 1 core, M/s | 2 cores, M/s | speed-up | predicted | difference |");
+    println!("|---|---:|---:|---:|---:|---:|---:|");
+    let mut is_close = true;
+    for workload in workload::steady(arguments.log_slots) {
+        let Some([one, two, latency]) = numbers(measured, workload.name) else {
+            continue;
+        };
+        let processor = processor.of_two_cores(latency as u64);
+        let rate = |threads| {
+            Stage::new(workload)
+                .run(processor, threads, length(arguments, workload))
+                .rate
+        };
+        let (speed_up, predicted) = (two / one, rate(2) / rate(1));
+        let percent = (predicted / speed_up - 1.0) * 100.0;
+        is_close &= percent.abs() <= arguments.tolerance;
+        println!(
+            "| {} | {latency} | {one:.1} | {two:.1} | {speed_up:.2} | {predicted:.2} | {percent:+.0} % |",
+            workload.name
+        );
+    }
+    if is_close {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// The measurements with this name.
+fn numbers(measured: &str, name: &str) -> Option<[f64; 3]> {
+    let line = measured
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix('\t'))?;
+    let numbers: Result<Vec<f64>, _> = line.split('\t').map(str::parse).collect();
+    numbers.ok()?.try_into().ok()
+}
+
+fn length(arguments: &Arguments, workload: Workload) -> Length {
+    let measured = arguments.operations.min(workload.most_operations() / 4 * 3);
+    Length {
+        warm_up: measured / 3,
+        measured,
+    }
+}
+
 /// Prints the runs of one workload. Returns the largest share of a line without items.
 fn table(arguments: &Arguments, workload: Workload, processor: Processor) -> f64 {
     println!("\n## {}, on {}\n", workload.name, processor.about);
     println!("| threads | M/s | speed-up | transfers per operation | hottest line without items |");
     println!("|---:|---:|---:|---:|---|");
-    let measured = arguments.operations.min(workload.most_operations() / 4 * 3);
-    let length = Length {
-        warm_up: measured / 3,
-        measured,
-    };
+    let length = length(arguments, workload);
     let (mut single, mut worst, mut last) = (None, 0.0_f64, None);
     for &threads in &arguments.threads {
         // Each run has a new filter, so that it is reproducible by itself.
@@ -102,6 +167,16 @@ fn table(arguments: &Arguments, workload: Workload, processor: Processor) -> f64
 }
 
 fn lines(arguments: &Arguments, run: &Run) {
+    println!(
+        "\n| fields in the last run | transfers per operation | ns of waiting per operation |"
+    );
+    println!("|---|---:|---:|");
+    for cost in run.by_field().into_iter().take(arguments.lines) {
+        println!(
+            "| {} | {:.3} | {:.1} |",
+            cost.fields, cost.transfers, cost.waited
+        );
+    }
     println!("\n| lines of the last run | holds items | transfers | part |");
     println!("|---|---|---:|---:|");
     for line in run.lines.iter().take(arguments.lines) {

@@ -44,7 +44,7 @@ fn with<R>(f: impl FnOnce(&mut Running) -> R) -> Option<R> {
 pub struct Outcome {
     /// Operations of all threads per simulated nanosecond, after the warm-up.
     pub rate: f64,
-    /// The caches, with the transfers since all threads had warmed up.
+    /// The caches, with the costs of lines since all threads had warmed up.
     pub machine: Machine,
 }
 
@@ -139,7 +139,7 @@ pub fn warmed_up() {
         (thread.warm, thread.operations) = (thread.clock, 0);
         running.cold -= 1;
         if running.cold == 0 {
-            running.machine.reset_transfers();
+            running.machine.reset_costs();
         }
     });
 }

@@ -1,19 +1,12 @@
 //! Workloads: operations of guira in different proportions.
 
-use crate::{
-    machine::{self, LINE, Machine, Transfers},
-    processor::Processor,
-    simulation::{self, Body, Outcome},
-};
-use guira::{
-    CuckooFilter,
-    coherence::{self, Access, Field, Kind},
-};
-use std::{ops::Range, sync::Once};
+#[cfg(not(guira_coherence))]
+pub mod measured;
+#[cfg(guira_coherence)]
+pub mod simulated;
 
-/// The cycles of other work. These are assumptions, not measurements.
-const AROUND_ACCESS: u64 = 3;
-const AROUND_OPERATION: u64 = 12;
+use guira::CuckooFilter;
+use std::ops::Range;
 
 /// The number of lanes of keys. Each thread inserts into its own lane and removes from it.
 const LANES: usize = 128;
@@ -81,6 +74,14 @@ pub fn all(log_large: u32) -> Vec<Workload> {
     ]
 }
 
+/// Those of them that can run as long as one likes.
+#[must_use]
+pub fn steady(log_large: u32) -> Vec<Workload> {
+    let mut workloads = all(log_large);
+    workloads.retain(|workload| matches!(workload.job, Job::Mix(_)));
+    workloads
+}
+
 /// The keys of one thread. The numbers from `tail` to `head` are in the filter.
 #[derive(Clone, Copy, Debug)]
 struct Lane {
@@ -127,6 +128,13 @@ pub struct Stage {
     lanes: Vec<Lane>,
 }
 
+impl Stage {
+    /// The numbers that are in the filter, by lane.
+    fn windows(&self) -> Vec<Range<u64>> {
+        self.lanes.iter().map(|it| it.tail..it.head).collect()
+    }
+}
+
 /// The numbers of operations of each thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Length {
@@ -134,39 +142,6 @@ pub struct Length {
     pub warm_up: u64,
     /// Measured operations.
     pub measured: u64,
-}
-
-/// The results of a workload.
-#[derive(Debug)]
-pub struct Run {
-    /// Millions of operations per second.
-    pub rate: f64,
-    /// The number of measured operations.
-    pub operations: u64,
-    /// The number of transfers.
-    pub transfers: u64,
-    /// Lines with transfers.
-    pub lines: Vec<HotLine>,
-}
-
-/// A line and its transfers.
-#[derive(Clone, Debug)]
-pub struct HotLine {
-    /// The fields in the line.
-    pub fields: String,
-    /// True if the line holds items.
-    pub holds_items: bool,
-    /// The number of transfers of the line.
-    pub transfers: u64,
-}
-
-impl Run {
-    /// The most transferred line without items, and its share of all transfers.
-    #[must_use]
-    pub fn hottest(&self) -> Option<(&HotLine, f64)> {
-        let line = self.lines.iter().find(|line| !line.holds_items)?;
-        Some((line, line.transfers as f64 / self.transfers as f64))
-    }
 }
 
 impl Stage {
@@ -177,8 +152,6 @@ impl Stage {
     /// If the filter is full too early.
     #[must_use]
     pub fn new(workload: Workload) -> Self {
-        static OBSERVED: Once = Once::new();
-        OBSERVED.call_once(|| coherence::observe(observe));
         // With 15 bits there are four slots in each word, so the number of slots is a power of two.
         let slots = 1_usize << workload.log_slots;
         let builder = CuckooFilter::builder().seed(1);
@@ -214,75 +187,36 @@ impl Stage {
             }
         }
     }
-
-    /// Runs `threads` threads on a processor, each on its own core.
-    #[must_use]
-    pub fn run(&mut self, processor: Processor, threads: usize, length: Length) -> Run {
-        let mut machine = Machine::new(processor, threads);
-        for field in self.filter.fields() {
-            if field.name == "table.words" {
-                machine.warm(field.addresses);
-            }
-        }
-        let (job, filter) = (self.workload.job, &self.filter);
-        let windows: Vec<Range<u64>> = self.lanes.iter().map(|it| it.tail..it.head).collect();
-        let windows = &windows;
-        let bodies = self.lanes[..threads].iter_mut().map(|lane| {
-            let body: Body<'_> = Box::new(move || work(job, filter, lane, windows, length));
-            body
-        });
-        let bodies = bodies.collect();
-        let outcome = simulation::run(machine, AROUND_ACCESS, coherence::simulate_thread, bodies);
-        self.report(&outcome, threads as u64 * length.measured)
-    }
-
-    fn report(&self, outcome: &Outcome, operations: u64) -> Run {
-        let fields = self.filter.fields();
-        let transfers = outcome.machine.transfers();
-        Run {
-            rate: outcome.rate * 1000.0,
-            operations,
-            transfers: transfers.iter().map(|line| line.count).sum(),
-            lines: transfers.into_iter().map(|it| hot(&fields, it)).collect(),
-        }
-    }
 }
 
-fn hot(fields: &[Field], line: Transfers) -> HotLine {
-    let addresses = line.address..line.address + LINE;
-    let mut inside: Vec<&Field> = fields
-        .iter()
-        .filter(|it| it.addresses.start < addresses.end && addresses.start < it.addresses.end)
-        .collect();
-    inside.sort_by_key(|field| field.addresses.len());
-    let mut names: Vec<&str> = inside.iter().map(|field| field.name).collect();
-    names.dedup();
-    HotLine {
-        fields: names.join(", "),
-        holds_items: inside.iter().any(|field| field.holds_items),
-        transfers: line.count,
-    }
-}
-
-fn observe(access: Access) {
-    let kind = match access.kind {
-        Kind::Load => machine::Kind::Load,
-        Kind::Store => machine::Kind::Store,
-        Kind::Exchange => machine::Kind::Exchange,
-    };
-    simulation::access(access.address, kind);
+/// What a thread has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    /// The end of the warm-up.
+    WarmedUp,
+    /// The beginning of an operation.
+    Begins,
+    /// The end of an operation.
+    Ends,
 }
 
 /// The operations of one thread.
-fn work(job: Job, filter: &CuckooFilter, lane: &mut Lane, windows: &[Range<u64>], length: Length) {
+fn work(
+    job: Job,
+    filter: &CuckooFilter,
+    lane: &mut Lane,
+    windows: &[Range<u64>],
+    length: Length,
+    mut comes_to: impl FnMut(Event),
+) {
     let mut random = mix(lane.index as u64 ^ (lane.head << 8));
     let mut inserts = true;
     for operation in 0..length.warm_up + length.measured {
         if operation == length.warm_up {
-            simulation::warmed_up();
+            comes_to(Event::WarmedUp);
         }
         random = mix(random);
-        simulation::work(AROUND_OPERATION);
+        comes_to(Event::Begins);
         match job {
             Job::Mix(lookups) if random % 100 < lookups => lookup(filter, mix(random), windows),
             Job::Mix(_) => {
@@ -298,7 +232,7 @@ fn work(job: Job, filter: &CuckooFilter, lane: &mut Lane, windows: &[Range<u64>]
             }
             Job::Remove => lane.remove(filter),
         }
-        simulation::complete();
+        comes_to(Event::Ends);
     }
 }
 
