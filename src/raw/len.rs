@@ -70,18 +70,23 @@ const MOST: usize = 64;
 /// Words for each of the first [`FEW`] shards: 4 KiB.
 const WORDS_OF_SHARD: usize = 512;
 
-/// Words for each shard if there are more: 512 KiB.
-const WORDS_OF_FURTHER_SHARD: usize = 1 << 16;
+/// Words for each of up to 32 shards: 16 KiB.
+const WORDS_OF_MORE_SHARDS: usize = 1 << 11;
+
+/// Words for each of up to [`MOST`] shards: 512 KiB.
+const WORDS_OF_MOST_SHARDS: usize = 1 << 16;
 
 /// Words from which a filter that grows has its shards.
 const LARGE: usize = FEW * WORDS_OF_SHARD;
 
 impl<P: Storage> Len<P> {
-    /// A shard for each 4 KiB of table up to 16 shards, and for each 512 KiB up to 64.
+    /// A shard for each 4 KiB of table up to 16 shards, 32 from 512 KiB on, and one for each 512 KiB up
+    /// to 64.
     pub(crate) fn new(words: usize) -> Self {
         let few = (words / WORDS_OF_SHARD).clamp(1, FEW).next_power_of_two();
-        let many = (words / WORDS_OF_FURTHER_SHARD).clamp(1, MOST);
-        let shards = few.max(1 << many.ilog2());
+        let more = (words / WORDS_OF_MORE_SHARDS).clamp(1, 2 * FEW);
+        let most = (words / WORDS_OF_MOST_SHARDS).clamp(1, MOST);
+        let shards = few.max(1 << more.max(most).ilog2());
         let shards = if shards == 1 {
             Shards::Late(OnceBox::new())
         } else {
