@@ -226,6 +226,8 @@ pub enum Fault {
     HintEarly,
     /// The split pointer moves on without a look at the words that it passes.
     MovePointerBlindly,
+    /// A level is taken for complete when one part of it is.
+    OnePartEnough,
     /// A segment is published only after the first word that needs it is frozen.
     PublishLate,
     /// A thread that finds a value published does not observe what was done before that.
@@ -338,6 +340,7 @@ impl Fault {
             | Self::SearchForgetsPlane
             | Self::HintEarly
             | Self::MovePointerBlindly
+            | Self::OnePartEnough
             | Self::PublishLate
             | Self::OnceUnordered
             | Self::NoGate

@@ -70,8 +70,12 @@ pub enum Step {
     Copy,
     /// split: the fingerprints in the new word are removed from the old one, which thaws.
     Cut,
-    /// split: the split pointer advances.
+    /// split: the split pointer of a part advances.
     MovePointer,
+    /// split: all words of a part are split.
+    EndPart,
+    /// split: a thread reads which parts have ended.
+    SeeParts,
     /// split: the level is complete.
     Complete,
     /// A call reads the epoch of the filter's time.

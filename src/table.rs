@@ -14,6 +14,7 @@ pub(crate) mod entry;
 pub(crate) mod layout;
 mod level;
 pub(crate) mod loaded;
+mod parts;
 mod planes;
 pub(crate) mod route;
 pub(crate) mod scan;
@@ -31,7 +32,8 @@ use crate::{
 use class::Fingerprints;
 use entry::Fingerprint;
 use layout::{Layout, Word};
-pub(crate) use level::{Refusal, SPLITS_PER_INSERT};
+pub(crate) use level::Refusal;
+pub(crate) use parts::SPLITS_PER_INSERT;
 use planes::Planes;
 use segment::{Segment, Segments};
 use word::{Bucket, Phases};
@@ -283,7 +285,7 @@ impl<L: Layout> Table<L> {
         ];
         for segment in self.growth.segments.published() {
             fields.push(words(&segment.planes.words));
-            fields.push(Field::of("table.split_pointer", &*segment.split_pointer));
+            fields.extend(segment.parts.fields());
         }
         fields
     }

@@ -10,8 +10,8 @@ use guira_loom_tests::{
     growth::{Growth, UNMADE, ending, growing, split},
 };
 
-/// Two threads split the runs of a level, the second one word ahead. There is a lookup, or the
-/// second thread inserts after its run.
+/// Two threads split the runs of a level of one part, the second one `lead` words ahead. There may be
+/// a lookup.
 fn two_splitters(lead: usize, with_lookup: bool) -> Growth {
     let (x, y) = (ending(0b111, 0), ending(0b101, 0));
     let setup = move || {
@@ -52,6 +52,63 @@ fn two_splitters(lead: usize, with_lookup: bool) -> Growth {
     } else {
         scenario.loads_only()
     }
+}
+
+/// Two threads split the last word of each of the two parts of a level, during a lookup.
+fn two_parts() -> Growth {
+    let item = |a, b, low| Growing::<2>::item_ending(4, (a, b), low, 3, 0);
+    let (x, y) = (item(0, 1, 0b111), item(2, 3, 0b101));
+    let setup = move || {
+        let filter = Growing::growing(&[&[x], &[], &[y], &[]], 3);
+        filter.begin_level(0);
+        filter.split(x, 1, 0);
+        filter.split(y, 3, 0);
+        filter
+    };
+    Growth::new("the last words of two parts, a lookup", setup)
+        .thread(|filter| {
+            filter.split_run(0, 0);
+            0_usize
+        })
+        .thread(|filter| {
+            filter.split_run(0, 1);
+            0_usize
+        })
+        .thread(move |filter| {
+            assert!(filter.contains(x), "{LAW}");
+            assert!(filter.contains(y), "{LAW}");
+            1_usize
+        })
+        .law(|filter, _| {
+            assert_eq!(filter.level(), 1, "the level is complete");
+            assert_eq!(filter.grown_at_rest().len(), 2, "copies at rest");
+        })
+        .large()
+        .outcomes(&[[0, 0, 1]])
+}
+
+/// A thread ends the last part of a level. Another one may find all parts ended, and complete the
+/// level in its place; then it looks for an item.
+fn last_part() -> Growth {
+    let x = ending(0b111, 0);
+    let setup = move || {
+        let filter = growing(P, &[x], 1);
+        filter.begin_level(0);
+        filter.split(x, Q, 0);
+        filter
+    };
+    Growth::new("the last part of a level ends, a helper", setup)
+        .thread(|filter| {
+            filter.split_run(0, 0);
+            0_usize
+        })
+        .thread(move |filter| {
+            filter.split_run(0, 0);
+            assert_eq!(filter.level(), 1, "the level is complete");
+            find(filter, x)
+        })
+        .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
+        .outcomes(&[[0, 1]])
 }
 
 /// A thread completes a level and begins the next one, during a lookup.
@@ -224,6 +281,23 @@ fn no_thread_owns_a_run() {
     two_splitters(1, false).holds();
     two_splitters(0, true).holds();
     two_splitters(1, true).holds();
+}
+
+#[test]
+fn each_part_ends_once() {
+    two_parts().holds();
+    last_part().holds();
+}
+
+#[test]
+fn one_part_is_not_enough() {
+    two_parts().must_fail(Fault::OnePartEnough, UNMADE);
+}
+
+#[test]
+fn the_end_of_a_part_carries_what_it_promises() {
+    two_parts().must_fail(Step::EndPart, UNMADE);
+    last_part().must_fail(Step::SeeParts, UNMADE);
 }
 
 #[test]

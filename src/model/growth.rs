@@ -70,9 +70,10 @@ impl<const SLOTS: usize> Growing<SLOTS> {
         self.0.table.begin_level(level).expect("a few bytes");
     }
 
-    /// Splits a word of `level`, `lead` words ahead of the split pointer, and advances the pointer.
-    pub fn split_run(&self, level: u32, lead: usize) {
-        self.0.table.split_run(level, lead);
+    /// Splits a word of `level` in the part where the thread with this number works, and advances the
+    /// split pointer.
+    pub fn split_run(&self, level: u32, thread: usize) {
+        self.0.table.split_run(level, thread);
     }
 
     /// `CuckooFilter::finish_growth`.

@@ -10,11 +10,13 @@ use super::{
     word::{Bucket, Phases},
 };
 use crate::memory::Heap;
+use crate::sync::{AtomicU64, Ordering};
 use crate::table::entry::{Entry, Fingerprint};
 use crate::{
     raw::tests::{GROWN, growing, grown},
     step::Step,
 };
+use crossbeam_utils::CachePadded;
 
 /// The level at which the filters of these tests begin.
 const FIRST: u32 = GROWN.first;
@@ -47,7 +49,9 @@ fn each_level_doubles_the_words() {
     assert!(!table.is_growing(FIRST + 2));
     assert_eq!(
         table.bytes(),
-        (4 + 4 + 8) * 8 + 2 * size_of::<Segment<Heap>>() + segment::MOST * size_of::<usize>()
+        (4 + 4 + 8) * 8
+            + 2 * (size_of::<Segment<Heap>>() + size_of::<CachePadded<AtomicU64>>())
+            + segment::MOST * size_of::<usize>()
     );
 }
 
@@ -160,11 +164,95 @@ fn the_split_pointer_stops_at_the_first_word_to_come() {
 fn the_split_pointer_does_not_go_back() {
     let table = small_table();
     table.begin_level(FIRST).expect("a few bytes");
-    let segment = table.segment(FIRST).expect("a level has begun");
+    let parts = &table.segment(FIRST).expect("a level has begun").parts;
+    let part = parts.of_thread(0).expect("the level has just begun");
     for (to, left) in [(24, 40), (8, 40), (32, 32)] {
-        table.move_split_pointer(segment, FIRST, to);
+        table.move_split_pointer(parts, &part, FIRST, to);
         assert_eq!(table.words_to_split(), left);
     }
+}
+
+/// A table whose first level has eight parts, the last of which is shorter.
+fn table_of_parts() -> Table<Growing> {
+    Table::new((1 << 17) + 6, GROWN).expect("a MiB")
+}
+
+/// The runs until a level is complete, if these threads split them in turn.
+fn runs_of_a_level(table: &Table<Growing>, threads: std::ops::Range<usize>) -> usize {
+    let level = table.level();
+    table.begin_level(level).expect("a MiB");
+    let in_turn = threads.cycle().take_while(|&thread| {
+        table.split_run(level, thread);
+        table.level() == level
+    });
+    in_turn.count() + 1
+}
+
+/// However many threads split runs, the level is complete after as many inserts as one thread needs,
+/// or a few more where threads have met.
+#[test]
+fn a_level_of_several_parts_is_complete_in_time() {
+    for (threads, met) in [(0..1, 0), (5..6, 0), (1..3, 0), (0..8, 64), (0..64, 512)] {
+        let table = table_of_parts();
+        let runs = table.words_at(FIRST).div_ceil(SPLITS_PER_INSERT);
+        let made = runs_of_a_level(&table, threads.clone());
+        assert!(
+            (runs..=runs + met).contains(&made),
+            "{threads:?}: {made} instead of {runs}"
+        );
+        assert_eq!(table.words_to_split(), 0);
+        assert!(
+            (0..table.buckets()).all(|bucket| {
+                let word = Loaded::<Growing>::load(table.atomic(0, bucket)).word();
+                word.level() == FIRST + 1
+            }),
+            "{threads:?}"
+        );
+    }
+}
+
+#[test]
+fn threads_begin_in_different_parts() {
+    let table = table_of_parts();
+    table.begin_level(FIRST).expect("a MiB");
+    for thread in 0..8 {
+        table.split_run(FIRST, thread);
+    }
+    let split = |bucket| Loaded::<Growing>::load(table.atomic(0, bucket)).word();
+    let split: Vec<usize> = (0..table.buckets())
+        .filter(|&bucket| split(bucket).level() > FIRST)
+        .collect();
+    let firsts = split.chunks(SPLITS_PER_INSERT).map(|run| run[0]);
+    let len = split[SPLITS_PER_INSERT];
+    assert_eq!(split.len(), 8 * SPLITS_PER_INSERT);
+    assert!(firsts.eq((0..8).map(|part| part * len)), "{split:?}");
+    assert_eq!(table.words_to_split(), table.buckets() - split.len());
+}
+
+/// The thread that has split the last word of a part, or ended the last part, may be stopped for ever.
+#[test]
+fn another_thread_ends_a_part_and_the_level() {
+    let table = table_of_parts();
+    table.begin_level(FIRST).expect("a MiB");
+    let parts = &table.segment(FIRST).expect("a level has begun").parts;
+    for bucket in 0..table.buckets() {
+        table.split(0, bucket, FIRST);
+    }
+    let mut ended = 0;
+    while let Some(part) = parts.of_thread(0) {
+        // Relaxed: there are no other threads.
+        part.pointer.store(part.end as u64, Ordering::Relaxed);
+        ended += 1;
+        if ended % 2 == 0 {
+            parts.end(part.number);
+        } else {
+            table.split_run(FIRST, 0);
+        }
+        assert_eq!(table.level(), FIRST);
+    }
+    assert_eq!((ended, table.words_to_split()), (8, 0));
+    table.split_run(FIRST, 0);
+    assert_eq!(table.level(), FIRST + 1);
 }
 
 #[test]

@@ -11,21 +11,19 @@
 mod wrong;
 
 use super::{
-    Segment, Table,
+    Table,
     entry::Fingerprint,
     layout::{Layout, Word},
+    parts::{Part, Parts, SPLITS_PER_INSERT},
     word::{Bucket, Phases},
 };
 use crate::{
     fault::{self, faulty, when_faulty},
     step::Step,
-    sync::{self, Ordering},
+    sync::Ordering,
     threads::thread_number,
 };
 use std::ops::Range;
-
-/// The number of words that one insert splits while the filter grows: the words of a cache line.
-pub(crate) const SPLITS_PER_INSERT: usize = if sync::IN_MODEL { 1 } else { 8 };
 
 /// The maximum number of words by which one insert moves the split pointer. A filter that was restored
 /// in the middle of a level has many split words, and its pointer at the first word.
@@ -77,7 +75,7 @@ impl<L: Layout> Table<L> {
                 if self.level() != level {
                     break;
                 }
-                self.split_run(level, lead());
+                self.split_run(level, this_thread());
             }
         }
         Ok(())
@@ -87,64 +85,64 @@ impl<L: Layout> Table<L> {
     #[inline(always)]
     pub(crate) fn split_some(&self) {
         if L::GROWS && self.is_growing(self.level()) {
-            self.split_run(self.level(), lead());
+            self.split_run(self.level(), this_thread());
         }
     }
 
     /// Completes the current level, if one has begun.
     pub(crate) fn finish_level(&self) {
         while self.is_growing(self.level()) {
-            self.split_run(self.level(), lead());
+            self.split_run(self.level(), this_thread());
         }
     }
 
-    /// The number of words that the split pointer has not passed yet; 0 between levels.
+    /// The number of words that no split pointer has passed yet; 0 between levels.
     pub(crate) fn words_to_split(&self) -> usize {
-        let level = self.level();
-        self.segment(level).map_or(0, |segment| {
-            // Acquire: as in `split_run`.
-            self.words_at(level) - segment.split_pointer.load(Ordering::Acquire) as usize
-        })
+        self.segment(self.level())
+            .map_or(0, |segment| segment.parts.words_to_split())
     }
 
-    /// Splits a run of words, `lead` runs ahead of the split pointer if there are any, and moves the
-    /// pointer over all words that are split.
+    /// Splits a run of words in the part where `thread` works, ahead of the split pointer if there are
+    /// any, and moves the pointer over all words that are split.
     ///
-    /// No thread owns a run. The pointer moves when the words themselves are found split, so a thread
-    /// that stops in the middle delays no other thread.
+    /// No thread owns a run or a part. The pointer moves when the words themselves are found split, so
+    /// a thread that stops in the middle delays no other thread.
     #[cold]
-    pub(crate) fn split_run(&self, level: u32, lead: usize) {
+    pub(crate) fn split_run(&self, level: u32, thread: usize) {
         let Some(segment) = self.segment(level) else {
             return;
         };
-        let words = self.words_at(level);
+        let Some(part) = segment.parts.of_thread(thread) else {
+            // The thread that ended the last part may be stopped before this.
+            return self.complete_level(level);
+        };
         // Acquire: pairs with the Release of `move_split_pointer`.
-        let pointer = segment.split_pointer.load(Ordering::Acquire) as usize;
-        let ahead = pointer + lead * SPLITS_PER_INSERT;
+        let pointer = part.pointer.load(Ordering::Acquire) as usize;
+        let ahead = pointer + part.lead * SPLITS_PER_INSERT;
         let is_split = |(plane, bucket)| self.is_split(plane, bucket, level);
-        let start = match self.places(ahead..words).next() {
+        let start = match self.places(ahead..part.end).next() {
             Some(place) if !is_split(place) => ahead,
             _ => pointer,
         };
-        let end = words.min(start + SPLITS_PER_INSERT);
+        let end = part.end.min(start + SPLITS_PER_INSERT);
         for (plane, bucket) in self.places(start..end) {
             self.split(plane, bucket, level);
         }
         let more = self
-            .places(pointer..words.min(pointer + MAX_STRIDE))
+            .places(pointer..part.end.min(pointer + MAX_STRIDE))
             .take_while(|&place| is_split(place));
         let to = pointer + more.count();
         let to = faulty!(to, MovePointerBlindly => end);
-        self.move_split_pointer(segment, level, to);
+        self.move_split_pointer(&segment.parts, &part, level, to);
     }
 
-    /// Moves the pointer to `to`, because all words before it are split. Completes the level if these
-    /// are all words.
-    pub(super) fn move_split_pointer(&self, segment: &Segment<L::Storage>, level: u32, to: usize) {
-        // AcqRel: a thread that reads the pointer finds all words before it split.
+    /// Moves the pointer to `to`, because all words of the part before it are split. Completes the
+    /// level if these are all words.
+    pub(super) fn move_split_pointer(&self, parts: &Parts, part: &Part<'_>, level: u32, to: usize) {
+        // AcqRel: a thread that reads the pointer finds all words of the part before it split.
         let order = fault::order(Step::MovePointer, Ordering::AcqRel);
-        segment.split_pointer.fetch_max(to as u64, order);
-        let complete = to == self.words_at(level);
+        part.pointer.fetch_max(to as u64, order);
+        let complete = to == part.end && parts.end(part.number);
         if faulty!(complete, HintEarly => true) {
             self.complete_level(level);
         }
@@ -180,12 +178,8 @@ impl<L: Layout> Table<L> {
     }
 }
 
-/// The number of runs by which a thread splits ahead, which keeps threads apart.
-fn lead() -> usize {
-    // In a model the number of a thread has no meaning.
-    if cfg!(guira_loom) {
-        0
-    } else {
-        thread_number() % 4
-    }
+/// The number by which this thread has its part of a level.
+fn this_thread() -> usize {
+    // In a model of loom the number of a thread has no meaning.
+    if cfg!(guira_loom) { 0 } else { thread_number() }
 }

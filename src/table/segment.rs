@@ -1,29 +1,28 @@
 //! The memory for a filter's next level, which the first thread that has allocated it publishes.
 
-use super::{planes::Planes, word::lanes::LEVELS};
+use super::{parts::Parts, planes::Planes, word::lanes::LEVELS};
 use crate::{
     memory::Storage,
-    sync::{self, AtomicU64, once::Once},
+    sync::{self, once::Once},
 };
-use crossbeam_utils::CachePadded;
 use std::array;
 
-/// The memory that a filter needs for level k; published when the level begins.
-#[repr(C)]
+/// The memory that a filter needs for level k; published when the level begins. It is a cache line of
+/// its own, because lookups read it.
+#[repr(C, align(64))]
 pub(crate) struct Segment<P: Storage> {
     /// The planes from 2^(k - 1) to 2^k - 1. The first field, so that a lookup finds them without an
     /// addition.
     pub(super) planes: Planes<P>,
-    /// The split pointer (Litwin, *Linear Hashing*, VLDB 1980): a lower bound of the number of leading
-    /// words, of all earlier planes, that are split.
-    pub(super) split_pointer: CachePadded<AtomicU64>,
+    /// The words of all earlier planes, and which of them are split.
+    pub(super) parts: Parts,
 }
 
 impl<P: Storage> Segment<P> {
     fn new(words: usize) -> Option<Self> {
         Some(Self {
             planes: Planes::new(P::zeroed(words)?),
-            split_pointer: CachePadded::new(AtomicU64::new(0)),
+            parts: Parts::new(words)?,
         })
     }
 }
@@ -82,8 +81,10 @@ impl<P: Storage> Segments<P> {
 
     /// Bytes on the heap.
     pub(super) fn bytes(&self) -> usize {
-        let of_segment =
-            |segment: &Segment<P>| size_of::<Segment<P>>() + size_of_val(&*segment.planes.words);
+        let of_segment = |segment: &Segment<P>| {
+            let words = size_of_val(&*segment.planes.words);
+            size_of::<Segment<P>>() + words + segment.parts.bytes()
+        };
         self.0.get().map_or(0, size_of_val) + self.published().map(of_segment).sum::<usize>()
     }
 }

@@ -22,7 +22,7 @@ all! {
     Outline Advance Shadow Decide Deliver Erase Settle Retract
     Take Kill Hold EndHold
     Reserve Evict Confirm Cancel
-    Hint Freeze Copy Cut MovePointer Complete
+    Hint Freeze Copy Cut MovePointer EndPart SeeParts Complete
     Enter Scan;
     ReadEpoch RereadEpoch Withhold Empty Release Renew Tick Swept Began
     Note Gate Leave Appear Vanish

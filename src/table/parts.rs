@@ -1,0 +1,153 @@
+//! The parts of a level, each with a split pointer of its own, so that threads split words apart from
+//! each other.
+//!
+//! | promise | a level is complete only after each word of each part is split |
+//! |---|---|
+//! | how | docs/design/growth.md, "Who splits" |
+//! | why | PROOF, section 9 |
+//! | checked by | growth_level |
+//! | break it | `cargo xtask break OnePartEnough` |
+
+use crate::{
+    fault::{self, faulty},
+    step::Step,
+    sync::{self, AtomicU64, Ordering},
+};
+use crossbeam_utils::CachePadded;
+
+/// The number of words that one insert splits while the filter grows: the words of a cache line.
+pub(crate) const SPLITS_PER_INSERT: usize = if sync::IN_MODEL { 1 } else { 8 };
+
+/// The most parts, because one word has a bit for each.
+const MOST: usize = if sync::IN_MODEL { 2 } else { 64 };
+
+/// The least words of a part: 128 KiB, for which a pointer takes little memory. The tests of stopped
+/// threads have parts in small filters, too.
+const LEAST: usize = if sync::IN_MODEL {
+    2
+} else if cfg!(guira_faults) {
+    1 << 6
+} else {
+    1 << 14
+};
+
+/// An odd number, so that successive threads have different homes. Its multiples are far apart.
+const STEP: usize = 37;
+
+/// The number of runs by which threads in the same part work apart.
+const LEADS: usize = 4;
+
+/// The words of a level, in parts of equal length; the last one may be shorter.
+pub(super) struct Parts {
+    /// The split pointer of each part (Litwin, *Linear Hashing*, VLDB 1980): all words of the part
+    /// before this one are split. A power of two of them.
+    pointers: Box<[CachePadded<AtomicU64>]>,
+    /// A bit for each part whose words are all split.
+    ended: AtomicU64,
+    /// The number of words of a part.
+    len: usize,
+    words: usize,
+}
+
+/// A part, and where a thread works in it.
+pub(super) struct Part<'a> {
+    pub(super) number: usize,
+    pub(super) pointer: &'a AtomicU64,
+    /// The number of the word after the last one.
+    pub(super) end: usize,
+    /// The number of runs by which the thread splits ahead of the pointer, so that threads in one part
+    /// keep out of each other's way.
+    pub(super) lead: usize,
+}
+
+impl Parts {
+    /// The parts of a level of `words` words; `None` if there is no memory.
+    pub(super) fn new(words: usize) -> Option<Self> {
+        let count = 1 << (words / LEAST).clamp(1, MOST).ilog2();
+        let len = words.div_ceil(count).next_multiple_of(SPLITS_PER_INSERT);
+        let mut pointers = Vec::new();
+        pointers.try_reserve_exact(count).ok()?;
+        let first = (0..count).map(|number| AtomicU64::new((number * len) as u64));
+        pointers.extend(first.map(CachePadded::new));
+        Some(Self {
+            pointers: pointers.into(),
+            ended: AtomicU64::new(0),
+            len,
+            words,
+        })
+    }
+
+    /// Bytes on the heap.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&*self.pointers)
+    }
+
+    /// The part with this number.
+    fn part(&self, number: usize) -> Part<'_> {
+        Part {
+            number,
+            pointer: &self.pointers[number],
+            end: self.words.min((number + 1) * self.len),
+            lead: 0,
+        }
+    }
+
+    /// The part in which this thread works: its home, or the nearest one that has not ended. `None` if
+    /// all of them have.
+    pub(super) fn of_thread(&self, thread: usize) -> Option<Part<'_>> {
+        let count = self.pointers.len();
+        // Acquire: pairs with the Release of `end`, because this thread may complete the level.
+        let order = fault::order(Step::SeeParts, Ordering::Acquire);
+        let open = !self.ended.load(order) & self.all();
+        if open == 0 {
+            return None;
+        }
+        let home = thread.wrapping_mul(STEP) & (count - 1);
+        let ahead = (open >> home).trailing_zeros() as usize;
+        let behind = (open << (63 - home)).leading_zeros() as usize;
+        let (number, distance) = if ahead <= behind {
+            (home + ahead, ahead)
+        } else {
+            (home - behind, behind)
+        };
+        // Guests work apart from the thread whose home it is.
+        let lead = (thread / count + distance) % LEADS;
+        Some(Part {
+            lead,
+            ..self.part(number)
+        })
+    }
+
+    /// All words of the part with this number are split. True if those of all parts are.
+    pub(super) fn end(&self, number: usize) -> bool {
+        // AcqRel: the thread that sets the last bit finds all words of the other parts split.
+        let order = fault::order(Step::EndPart, Ordering::AcqRel);
+        let bit = 1 << number;
+        let ended = self.ended.fetch_or(bit, order) | bit;
+        faulty!(ended == self.all(), OnePartEnough => true)
+    }
+
+    /// The bits of all parts.
+    fn all(&self) -> u64 {
+        u64::MAX >> (64 - self.pointers.len())
+    }
+
+    /// The number of words that no split pointer has passed yet.
+    pub(super) fn words_to_split(&self) -> usize {
+        let left = |number| {
+            let part = self.part(number);
+            // Acquire: as in `split_run`.
+            part.end - part.pointer.load(Ordering::Acquire) as usize
+        };
+        (0..self.pointers.len()).map(left).sum()
+    }
+
+    /// The split pointers.
+    #[cfg(guira_coherence)]
+    pub(super) fn fields(&self) -> impl Iterator<Item = crate::coherence::Field> {
+        use crate::coherence::Field;
+        let pointers = self.pointers.iter();
+        let fields = pointers.map(|it| Field::of("table.split_pointer", &**it));
+        fields.chain([Field::of("table.ended_parts", &self.ended)])
+    }
+}
