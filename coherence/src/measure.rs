@@ -20,7 +20,7 @@ struct Arguments {
     /// Log2 of the number of slots of a large table
     #[arg(long, default_value_t = 25)]
     log_slots: u32,
-    /// Undisturbed rounds of each workload, of which the median counts
+    /// Undisturbed rounds of each workload; their median counts
     #[arg(long, default_value_t = 101)]
     rounds: usize,
     /// The most seconds for each workload

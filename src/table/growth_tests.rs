@@ -172,7 +172,7 @@ fn the_split_pointer_does_not_go_back() {
     }
 }
 
-/// A table whose first level has eight parts, the last of which is shorter.
+/// A table whose first level has eight parts. The last part is shorter.
 fn table_of_parts() -> Table<Growing> {
     Table::new((1 << 17) + 6, GROWN).expect("a MiB")
 }
