@@ -31,8 +31,9 @@ const LEAST: usize = if sync::IN_MODEL {
     1 << 14
 };
 
-/// An odd number, so that successive threads have different homes. Its multiples are far apart.
-const STEP: usize = 37;
+/// A prime number above [`MOST`], so that successive threads have different homes. Its multiples are far
+/// apart.
+const STEP: usize = 101;
 
 /// The number of runs by which threads in the same part work apart.
 const LEADS: usize = 4;
@@ -40,7 +41,7 @@ const LEADS: usize = 4;
 /// The words of a level, in parts of equal length; the last one may be shorter.
 pub(super) struct Parts {
     /// The split pointer of each part (Litwin, *Linear Hashing*, VLDB 1980): all words of the part
-    /// before this one are split. A power of two of them.
+    /// before this one are split.
     pointers: Box<[CachePadded<AtomicU64>]>,
     /// A bit for each part whose words are all split.
     ended: AtomicU64,
@@ -63,8 +64,10 @@ pub(super) struct Part<'a> {
 impl Parts {
     /// The parts of a level of `words` words; `None` if there is no memory.
     pub(super) fn new(words: usize) -> Option<Self> {
-        let count = 1 << (words / LEAST).clamp(1, MOST).ilog2();
-        let len = words.div_ceil(count).next_multiple_of(SPLITS_PER_INSERT);
+        let most = (words / LEAST).clamp(1, MOST);
+        let len = words.div_ceil(most).next_multiple_of(SPLITS_PER_INSERT);
+        // No part is empty, although the others are a little longer than necessary.
+        let count = words.div_ceil(len);
         let mut pointers = Vec::new();
         pointers.try_reserve_exact(count).ok()?;
         let first = (0..count).map(|number| AtomicU64::new((number * len) as u64));
@@ -102,7 +105,7 @@ impl Parts {
         if open == 0 {
             return None;
         }
-        let home = thread.wrapping_mul(STEP) & (count - 1);
+        let home = thread.wrapping_mul(STEP) % count;
         let ahead = (open >> home).trailing_zeros() as usize;
         let behind = (open << (63 - home)).leading_zeros() as usize;
         let (number, distance) = if ahead <= behind {
