@@ -316,7 +316,7 @@ impl Effects {
         self.items.is_empty() && self.made.is_none() && !self.loaded && !self.deleted
     }
 
-    /// Replicates the changes, of which there are some, and notifies watchers and listeners. No key
+    /// Replicates the changes, at least one, and notifies watchers and listeners. No key
     /// may be open.
     #[inline(always)]
     pub(crate) fn tell(&self, context: &Context, words: &[Str<'_>], shape: Shape) {
