@@ -61,7 +61,7 @@ fn growable(buckets: u64, levels: u8) -> CuckooFilter {
     let builder = builder.fingerprint_bits(BITS).seed(0);
     let mut bytes = builder.build().expect("a small filter").to_bytes();
     bytes[14] = levels;
-    let empty = u64::from(2 * (27 - BITS)) << 58; // the phase of the first level
+    let empty = u64::from(2 * (40 - BITS)) << 58; // the phase of the first level
     let bytes = snapshot(&bytes, buckets, empty);
     CuckooFilter::from_bytes(&bytes).expect("what FORMAT.md says")
 }
