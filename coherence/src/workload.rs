@@ -74,7 +74,7 @@ pub fn all(log_large: u32) -> Vec<Workload> {
     ]
 }
 
-/// Those of them that can run as long as one likes.
+/// The workloads that can run for any length of time.
 #[must_use]
 pub fn steady(log_large: u32) -> Vec<Workload> {
     let mut workloads = all(log_large);

@@ -188,8 +188,8 @@ fn runs_of_a_level(table: &Table<Growing>, threads: std::ops::Range<usize>) -> u
     in_turn.count() + 1
 }
 
-/// However many threads split runs, the level is complete after as many inserts as one thread needs,
-/// or a few more where threads have met.
+/// With any number of threads, a level takes the number of inserts that one thread needs, or a few more
+/// where threads have met.
 #[test]
 fn a_level_of_several_parts_is_complete_in_time() {
     for (threads, met) in [(0..1, 0), (5..6, 0), (1..3, 0), (0..8, 64), (0..64, 512)] {

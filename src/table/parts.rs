@@ -121,7 +121,7 @@ impl Parts {
         })
     }
 
-    /// All words of the part with this number are split. True if those of all parts are.
+    /// Records that all words of this part are split. Returns true if all parts have ended.
     pub(super) fn end(&self, number: usize) -> bool {
         // AcqRel: the thread that sets the last bit finds all words of the other parts split.
         let order = fault::order(Step::EndPart, Ordering::AcqRel);

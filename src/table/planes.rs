@@ -10,7 +10,7 @@ use crate::{
 };
 use std::ops::Range;
 
-/// The words of successive planes: those of plane 0, or as many as all earlier planes have.
+/// The words of plane 0, or of the successive planes that a doubling adds.
 pub(crate) struct Planes<P: Storage> {
     pub(crate) words: P::Words,
 }

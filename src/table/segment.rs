@@ -33,7 +33,7 @@ impl<P: Storage> Segment<P> {
 /// A filter that has not grown has no list of segments, because there may be very many such filters.
 pub(super) struct Segments<P: Storage>(Once<List<P>>);
 
-/// As many as there are levels, and thus more than any filter has doublings.
+/// The number of levels, which is more than the doublings of any filter.
 pub(super) const MOST: usize = if sync::IN_MODEL { 6 } else { LEVELS };
 
 type List<P> = [Once<Segment<P>>; MOST];

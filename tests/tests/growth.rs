@@ -28,6 +28,18 @@ fn growable(a: usize, b: usize, rate: f64, seed: u64) -> CuckooFilter {
         .unwrap_or_else(|error| panic!("{a} to {b} at {rate}: {error}"))
 }
 
+/// Inserts two copies of each item below `items`. All copies must fit.
+fn insert_twice(filter: &CuckooFilter, items: u64, seed: u64) {
+    for item in 0..items {
+        for _ in 0..2 {
+            let inserted = filter.insert(&item);
+            let stats = filter.stats();
+            assert_eq!(inserted, Ok(()), "{item}, seed {seed}: {stats:?}");
+        }
+    }
+    assert_eq!(filter.len() as u64, 2 * items);
+}
+
 fn items_in_the_end() -> u64 {
     match std::env::var("GUIRA_LONG") {
         Ok(_) => 10_000_000,

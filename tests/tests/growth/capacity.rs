@@ -1,6 +1,6 @@
 //! Distinct items up to the maximal capacity fit into a filter that grows.
 
-use super::{growable, items_in_the_end};
+use super::{growable, insert_twice, items_in_the_end};
 use guira::{BuildError, Builder, CuckooFilter};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
@@ -136,18 +136,7 @@ fn two_copies_of_each_item_fit() {
             .build()
             .expect("a filter");
         assert_eq!(filter.bucket_slots(), 2);
-        for item in 0..20_000_u64 {
-            for _ in 0..2 {
-                let inserted = filter.insert(&item);
-                assert_eq!(
-                    inserted,
-                    Ok(()),
-                    "{item}, seed {seed}: {:?}",
-                    filter.stats()
-                );
-            }
-        }
-        assert_eq!(filter.len(), 40_000);
+        insert_twice(&filter, 20_000, seed);
         assert!(filter.stats().doublings > 2 && filter.bucket_slots() == 2);
     }
 }

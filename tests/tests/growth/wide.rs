@@ -1,6 +1,6 @@
 //! Filters that begin with words of one slot: low rates, and many doublings.
 
-use super::{assert_rate, growable};
+use super::{assert_rate, growable, insert_twice};
 use guira::{CuckooFilter, InsertError};
 
 /// The capacity, the rate, and the number of doublings that a filter must allow at least.
@@ -115,18 +115,7 @@ fn two_copies_of_each_item_fit() {
     for seed in 0..20 {
         let filter = growable(100, 100 << 12, 1e-6, seed);
         assert_eq!(filter.bucket_slots(), 1);
-        for item in 0..3_000_u64 {
-            for _ in 0..2 {
-                let inserted = filter.insert(&item);
-                assert_eq!(
-                    inserted,
-                    Ok(()),
-                    "{item}, seed {seed}: {:?}",
-                    filter.stats()
-                );
-            }
-        }
-        assert_eq!(filter.len(), 6_000);
+        insert_twice(&filter, 3_000, seed);
         assert!(filter.bucket_slots() == 2, "{:?}", filter.stats());
         assert!((0..3_000_u64).all(|item| filter.remove(&item) && filter.remove(&item)));
     }
