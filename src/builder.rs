@@ -3,7 +3,7 @@
 use crate::{
     error::BuildError,
     filter::CuckooFilter,
-    geometry::{Geometry, rate_asked},
+    geometry::{COUNTER_BITS, Geometry, rate_asked},
     hash::SeededState,
 };
 
@@ -40,6 +40,7 @@ pub struct Builder<S = SeededState> {
     rate: Option<f64>,
     fingerprint_bits: Option<u32>,
     prefer: Prefer,
+    counter_bits: Option<u32>,
     hasher: S,
 }
 
@@ -96,6 +97,7 @@ impl Builder {
             rate: None,
             fingerprint_bits: None,
             prefer: Prefer::Speed,
+            counter_bits: None,
             hasher: SeededState::random(),
         }
     }
@@ -301,6 +303,41 @@ impl<S> Builder<S> {
         self
     }
 
+    /// Gives each slot a counter of 4 or 8 bits. Without this setting there are none.
+    ///
+    /// Then up to 2^`bits` copies of one item occupy one slot, and at most
+    /// 2 × [`bucket_slots`](CuckooFilter::bucket_slots) × 2^`bits` copies of it fit. Use counters if
+    /// items repeat, for instance to count references. The capacity is a number of distinct items as in
+    /// other filters, and a filter that can grow does not grow because of copies.
+    ///
+    /// | | without | 4 bits | 8 bits |
+    /// |---|---|---|---|
+    /// | copies of one item that fit | 4 to 12 | 64 to 160 | 1024 to 1536 |
+    ///
+    /// Removes take copies away one by one, and [`count`](CuckooFilter::count) tells how many there
+    /// are. Filters with counters cannot prefer space.
+    ///
+    /// ```
+    /// use guira::{BuildError, CuckooFilter};
+    ///
+    /// let builder = CuckooFilter::builder().capacity(1_000).counter_bits(8);
+    /// let references = builder.clone().build()?;
+    /// for _ in 0..1_000 {
+    ///     references.insert("ani").expect("at least 1 024 copies fit");
+    /// }
+    /// assert_eq!(references.count("ani"), 1_000);
+    /// assert_eq!(references.slots_in_use(), 4);
+    ///
+    /// let error = builder.counter_bits(5).build();
+    /// assert!(matches!(error, Err(BuildError::CounterBits { asked: 5, .. })));
+    /// # Ok::<(), BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn counter_bits(mut self, bits: u32) -> Self {
+        self.counter_bits = Some(bits);
+        self
+    }
+
     /// Hashes items with `hasher` instead of [`SeededState`].
     ///
     /// All 64 bits of its hashes must be as good as random: the low bits make the fingerprint, and
@@ -324,6 +361,7 @@ impl<S> Builder<S> {
             rate,
             fingerprint_bits,
             prefer,
+            counter_bits,
             hasher: _,
         } = self;
         Builder {
@@ -332,6 +370,7 @@ impl<S> Builder<S> {
             rate,
             fingerprint_bits,
             prefer,
+            counter_bits,
             hasher,
         }
     }
@@ -359,11 +398,24 @@ impl<S> Builder<S> {
         }
         let rate = rate_asked(self.rate, self.fingerprint_bits);
         let (capacity, bits) = (self.capacity, self.fingerprint_bits);
-        let geometry = match (self.max_capacity, self.prefer) {
-            (None, Prefer::Speed) => Geometry::fixed(capacity, rate, bits),
-            (None, Prefer::Space) => Geometry::for_space(capacity, rate, bits),
-            (Some(max), Prefer::Speed) => Geometry::growable(capacity, max, rate, bits),
-            (Some(max_capacity), Prefer::Space) => Err(BuildError::GrowthInSpace { max_capacity }),
+        let geometry = match (self.max_capacity, self.counter_bits, self.prefer) {
+            (None, None, Prefer::Speed) => Geometry::fixed(capacity, rate, bits),
+            (None, None, Prefer::Space) => Geometry::for_space(capacity, rate, bits),
+            (Some(max), None, Prefer::Speed) => Geometry::growable(capacity, max, rate, bits),
+            (Some(max_capacity), None, Prefer::Space) => {
+                Err(BuildError::GrowthInSpace { max_capacity })
+            }
+            (_, Some(asked), _) if !COUNTER_BITS.contains(&asked) => {
+                let allowed = COUNTER_BITS.to_vec();
+                Err(BuildError::CounterBits { asked, allowed })
+            }
+            (_, Some(counter_bits), Prefer::Space) => {
+                Err(BuildError::CountersInSpace { counter_bits })
+            }
+            (None, Some(counter), _) => Geometry::counting(capacity, counter, rate, bits),
+            (Some(max), Some(counter), _) => {
+                Geometry::growable_counting(capacity, max, counter, rate, bits)
+            }
         }?;
         let buckets = geometry.buckets;
         CuckooFilter::empty(self.hasher, geometry).ok_or(BuildError::Memory { buckets })

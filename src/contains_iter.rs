@@ -5,7 +5,7 @@ use crate::{
     filter::CuckooFilter,
     hash::SeededState,
     raw::{
-        any::{AnyFilter, with_layout},
+        any::{AnyFilter, with_operations},
         batch::{GROUP, InFlight},
     },
 };
@@ -42,14 +42,14 @@ enum Any<'a> {
 impl Any<'_> {
     fn first_in_flight(&self, hashes: &[u64]) -> InFlight {
         match self {
-            Self::Plain(any) => with_layout!(*any, raw => raw.first_in_flight(hashes)),
+            Self::Plain(any) => with_operations!(*any, raw => raw.first_in_flight(hashes)),
             Self::Expiring(any) => any.first_in_flight(hashes),
         }
     }
 
     fn contains_in_flight(&self, row: &mut InFlight, hashes: &[u64]) -> u32 {
         match self {
-            Self::Plain(any) => with_layout!(*any, raw => raw.contains_in_flight(row, hashes)),
+            Self::Plain(any) => with_operations!(*any, raw => raw.contains_in_flight(row, hashes)),
             Self::Expiring(any) => any.contains_in_flight(row, hashes),
         }
     }

@@ -111,6 +111,16 @@ pub struct BatchError {
     pub error: InsertError,
 }
 
+impl BatchError {
+    /// The error in a longer batch, of which this is the part after `before` items.
+    pub(crate) fn after(self, before: usize) -> Self {
+        Self {
+            index: before + self.index,
+            ..self
+        }
+    }
+}
+
 impl fmt::Display for BatchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "item {} of the batch was not inserted", self.index)

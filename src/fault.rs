@@ -194,6 +194,14 @@ pub enum Fault {
     DecideAnyTag,
     /// remove takes the oldest copy from the higher word at once, beside one in the lower word.
     OldestFromQ,
+    /// remove takes all copies of a marked slot.
+    KillAllCopies,
+    /// count takes the copies of a slot that is moved from its original.
+    CountFromTrailing,
+    /// insert adds its copy to a slot that is moved.
+    CountMarked,
+    /// Deliver gives a slot the copies that it had before the move.
+    DeliverOldCount,
     /// remove takes the oldest copy from the marked word of Q without an advance.
     OldestUnannounced,
     /// remove takes the oldest copy of two words that need not have stood together.
@@ -329,6 +337,10 @@ impl Fault {
             | Self::SweepBoundEarly
             | Self::HelpOverwritten
             | Self::RestartOverlooked
+            | Self::KillAllCopies
+            | Self::CountFromTrailing
+            | Self::CountMarked
+            | Self::DeliverOldCount
             | Self::OldestFromQ
             | Self::OldestUnannounced
             | Self::OldestNoValidate

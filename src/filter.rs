@@ -8,7 +8,7 @@ use crate::{
     error::InsertError,
     geometry::Geometry,
     hash::SeededState,
-    raw::any::{AnyFilter, with_layout},
+    raw::any::{AnyFilter, with_layout, with_operations},
 };
 use std::{
     fmt,
@@ -178,7 +178,7 @@ impl<S> CuckooFilter<S> {
     /// As [`insert`](Self::insert).
     #[inline]
     pub fn insert_hash(&self, hash: u64) -> Result<(), InsertError> {
-        with_layout!(&self.raw, raw => raw.insert(raw.class(hash)))
+        with_operations!(&self.raw, raw => raw.insert_by_hash(hash))
     }
 
     /// [`insert_unique`](Self::insert_unique) with a hash.
@@ -198,7 +198,7 @@ impl<S> CuckooFilter<S> {
     /// As [`insert_unique`](Self::insert_unique).
     #[inline]
     pub fn insert_unique_hash(&self, hash: u64) -> Result<bool, InsertError> {
-        with_layout!(&self.raw, raw => raw.insert_unique(raw.class(hash)))
+        with_operations!(&self.raw, raw => raw.insert_unique_by_hash(hash))
     }
 
     /// [`contains`](Self::contains) with a hash.
@@ -227,7 +227,7 @@ impl<S> CuckooFilter<S> {
 
     #[inline(never)]
     pub(crate) fn contains_in_other_layouts(&self, hash: u64) -> bool {
-        with_layout!(&self.raw, raw => raw.contains_hash(hash))
+        with_operations!(&self.raw, raw => raw.contains_hash(hash))
     }
 
     /// [`remove`](Self::remove) with a hash.
@@ -245,7 +245,7 @@ impl<S> CuckooFilter<S> {
     /// ```
     #[inline]
     pub fn remove_hash(&self, hash: u64) -> bool {
-        with_layout!(&self.raw, raw => raw.remove(raw.class(hash)))
+        with_operations!(&self.raw, raw => raw.remove_by_hash(hash))
     }
 
     /// [`count`](Self::count) with a hash.
@@ -264,7 +264,7 @@ impl<S> CuckooFilter<S> {
     #[inline]
     #[must_use]
     pub fn count_hash(&self, hash: u64) -> usize {
-        with_layout!(&self.raw, raw => raw.count(raw.class(hash)))
+        with_operations!(&self.raw, raw => raw.count_by_hash(hash))
     }
 }
 

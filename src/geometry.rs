@@ -33,10 +33,17 @@ pub(crate) fn rate_asked(rate: Option<f64>, bits: Option<u32>) -> f64 {
     })
 }
 
+/// The sizes that a counter can have.
+pub(crate) const COUNTER_BITS: [u32; 2] = [4, 8];
+
 /// The kinds of filters that can grow.
 #[derive(Clone, Copy)]
 enum Kind {
     Plain,
+    /// Slots have counters of this size.
+    Counting {
+        bits: u32,
+    },
     /// A TTL has this number of epochs.
     Expiring {
         epochs: u32,
@@ -48,6 +55,7 @@ impl Kind {
     fn fixed(self) -> Vec<Series> {
         match self {
             Self::Plain => Series::fixed().collect(),
+            Self::Counting { bits } => Series::counting(bits).collect(),
             Self::Expiring { epochs } => Series::expiring(epochs).collect(),
         }
     }
@@ -55,6 +63,7 @@ impl Kind {
     fn growable(self) -> Vec<Series> {
         match self {
             Self::Plain => Series::growable().collect(),
+            Self::Counting { bits } => Series::growable_counting(bits).collect(),
             Self::Expiring { epochs } => Series::growable_expiring(epochs).collect(),
         }
     }
@@ -62,7 +71,7 @@ impl Kind {
     /// The most items that are in the filter at once, if `items` come.
     fn standing(self, items: usize) -> usize {
         match self {
-            Self::Plain => items,
+            Self::Plain | Self::Counting { .. } => items,
             Self::Expiring { epochs } => {
                 usize::try_from(Geometry::standing(items as u64, epochs)).unwrap_or(usize::MAX)
             }
@@ -87,6 +96,16 @@ impl Geometry {
     /// with the longest fingerprints.
     pub(crate) fn fixed(capacity: usize, rate: f64, bits: Option<u32>) -> Result<Self, BuildError> {
         Self::smallest(Series::fixed(), capacity, rate, bits)
+    }
+
+    /// The same, where slots have counters of this size.
+    pub(crate) fn counting(
+        capacity: usize,
+        counter_bits: u32,
+        rate: f64,
+        bits: Option<u32>,
+    ) -> Result<Self, BuildError> {
+        Self::smallest(Series::counting(counter_bits), capacity, rate, bits)
     }
 
     /// The same, where words may be semi-sorted; of equal tables one of packed words.
@@ -213,6 +232,18 @@ impl Geometry {
         bits: Option<u32>,
     ) -> Result<Self, BuildError> {
         Self::growing(Kind::Plain, capacity, max_capacity, rate, bits)
+    }
+
+    /// The same, where slots have counters of this size.
+    pub(crate) fn growable_counting(
+        capacity: usize,
+        max_capacity: usize,
+        counter_bits: u32,
+        rate: f64,
+        bits: Option<u32>,
+    ) -> Result<Self, BuildError> {
+        let kind = Kind::Counting { bits: counter_bits };
+        Self::growing(kind, capacity, max_capacity, rate, bits)
     }
 
     /// The same for an expiring filter to which `items` come in a TTL of `epochs` epochs, and
@@ -353,11 +384,19 @@ impl Geometry {
     /// The geometry that a snapshot claims, if it can exist.
     pub(crate) fn from_snapshot(
         (fingerprint_bits, prefixes, slots, levels): (u32, u32, usize, u32),
-        [buckets, capacity, max_capacity]: [u64; 3],
+        [buckets, capacity, max_capacity, counter_bits]: [u64; 4],
     ) -> Result<Self, SnapshotError> {
         let refuse = |what, found| Err(SnapshotError::Geometry { what, found });
         let all = Series::fixed().chain(Series::growable());
         let all = all.chain(Series::semi_sorted());
+        let counting = COUNTER_BITS
+            .into_iter()
+            .flat_map(|bits| Series::counting(bits).chain(Series::growable_counting(bits)));
+        let all = all.chain(counting);
+        let all = all.filter(|series| u64::from(series.counter_bits) == counter_bits);
+        if all.clone().next().is_none() {
+            return refuse("counter bits", counter_bits);
+        }
         let known = all.filter(|series| series.fingerprint_bits == fingerprint_bits);
         let grows = |series: &Series| (series.levels == 0) == (levels == 0);
         if !known.clone().any(|series| grows(&series)) {

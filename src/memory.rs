@@ -61,6 +61,9 @@ pub(crate) trait Storage: Copy + Send + Sync + Debug + 'static {
 pub(crate) trait Extra<T>: Default + Send + Sync + 'static {
     /// Returns the value, if this filter has one.
     fn get(&self) -> Option<&T>;
+
+    /// The value that `make` makes, if this filter has one.
+    fn made(make: impl FnOnce() -> T) -> Self;
 }
 
 /// Each run of words is a box of its own.
@@ -75,6 +78,21 @@ impl<T> Extra<T> for Nothing {
     #[inline(always)]
     fn get(&self) -> Option<&T> {
         None
+    }
+
+    fn made(_make: impl FnOnce() -> T) -> Self {
+        Self
+    }
+}
+
+impl<T: Send + Sync + 'static> Extra<T> for Option<Box<T>> {
+    #[inline(always)]
+    fn get(&self) -> Option<&T> {
+        self.as_deref()
+    }
+
+    fn made(make: impl FnOnce() -> T) -> Self {
+        Some(Box::new(make()))
     }
 }
 
@@ -98,13 +116,6 @@ impl Storage for Heap {
 #[cfg(feature = "shared")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shared;
-
-#[cfg(feature = "shared")]
-impl<T: Send + Sync + 'static> Extra<T> for Option<Box<T>> {
-    fn get(&self) -> Option<&T> {
-        self.as_deref()
-    }
-}
 
 #[cfg(feature = "shared")]
 impl Storage for Shared {

@@ -4,7 +4,7 @@ use crate::{
     error::{MergeError, Mismatch},
     filter::CuckooFilter,
     geometry::Geometry,
-    raw::any::with_layout,
+    raw::any::with_operations,
     snapshot::header::probe,
 };
 use std::{hash::BuildHasher, ptr};
@@ -73,7 +73,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         self.check_mergeable(other)?;
         let mut merged = 0;
         let inserted = other.raw.scan_classes(
-            &mut |classes| with_layout!(&self.raw, raw => raw.insert_classes(classes, &mut merged)),
+            &mut |classes| with_operations!(&self.raw, raw => raw.insert_classes(classes, &mut merged)),
         );
         inserted.map_err(|error| MergeError::Insert { merged, error })
     }

@@ -16,6 +16,7 @@ use crate::{
     table::word::Bucket,
 };
 
+mod counting;
 mod expiring;
 mod growth;
 mod midway;
@@ -31,6 +32,7 @@ pub use crate::fault::{unwatch, watch};
 pub use crate::step::Step;
 #[cfg(guira_loom)]
 pub use crate::trace::{Access, end_trace, start_trace};
+pub use counting::Counting;
 pub use expiring::{Expiring, GrowingExpiring};
 pub use growth::Growing;
 #[cfg(all(guira_loom, feature = "shared"))]
@@ -51,6 +53,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> PackedLayout for Small<SLOTS, PH
     };
     const PHASE_BITS: u32 = PHASE_BITS;
     type Time = Timeless;
+    type IfCounting<T: Send + Sync + 'static> = crate::memory::Nothing;
 }
 
 // The number of fingerprints is that of packed words, so the items are the same.

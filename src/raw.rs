@@ -21,6 +21,7 @@ pub(crate) mod moves;
 mod refresh;
 pub(crate) mod relocate;
 mod remove;
+pub(crate) mod repeats;
 mod search;
 #[cfg(feature = "shared")]
 pub(crate) mod shared;
@@ -43,6 +44,7 @@ use counters::Counters;
 use crew::{Crew, places::Place};
 use frontier::{Frontiers, chunk_buckets, memory::NoSeat};
 use len::Len;
+use repeats::Repeats;
 use version::Versions;
 
 /// The buckets of one filter, and all other state of the protocol.
@@ -51,6 +53,8 @@ pub(crate) struct RawFilter<L: Layout> {
     pub(crate) versions: Versions<L::Storage>,
     pub(crate) frontiers: Frontiers,
     pub(crate) len: Len<L::Storage>,
+    /// The copies beyond the first one of each slot.
+    pub(crate) repeats: L::IfCounting<Repeats>,
     pub(crate) time: L::Time,
     /// The threads at work in a filter that processes share.
     pub(crate) crew: <L::Storage as Storage>::Extra<Crew>,
@@ -72,11 +76,8 @@ impl<L: Layout> RawFilter<L> {
         Some(Self {
             versions: Versions::new(buckets)?,
             frontiers: Frontiers::new(chunk_buckets(levels)),
-            len: if L::GROWS {
-                Len::growing(table.words())
-            } else {
-                Len::new(buckets)
-            },
+            len: counter::<L, _>(buckets, &table),
+            repeats: Extra::made(|| counter::<L, _>(buckets, &table)),
             time: L::Time::default(),
             crew: Default::default(),
             table,
@@ -108,7 +109,11 @@ impl<L: Layout> RawFilter<L> {
 
     /// Bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
-        self.table.bytes() + self.versions.bytes() + self.len.bytes()
+        let repeats = self
+            .repeats
+            .get()
+            .map_or(0, |repeats| size_of_val(repeats) + repeats.bytes());
+        self.table.bytes() + self.versions.bytes() + self.len.bytes() + repeats
     }
 
     /// What threads share.
@@ -134,6 +139,15 @@ impl<L: Layout> RawFilter<L> {
     #[inline(always)]
     pub(crate) fn class(&self, hash: u64) -> Class {
         self.table.view().class(hash)
+    }
+}
+
+/// A counter of items for this table.
+fn counter<L: Layout, P: Storage>(buckets: usize, table: &Table<L>) -> Len<P> {
+    if L::GROWS {
+        Len::growing(table.words())
+    } else {
+        Len::new(buckets)
     }
 }
 

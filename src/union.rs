@@ -1,6 +1,6 @@
 //! union: raises each item to the larger of the numbers of copies in two filters.
 
-use crate::{error::MergeError, filter::CuckooFilter, raw::any::with_layout};
+use crate::{error::MergeError, filter::CuckooFilter, raw::any::with_operations};
 use std::hash::BuildHasher;
 
 impl<S: BuildHasher + 'static> CuckooFilter<S> {
@@ -65,9 +65,9 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     pub fn union_with(&self, other: &Self) -> Result<(), MergeError> {
         self.check_mergeable(other)?;
         let mut merged = 0;
-        let of_other = |class| with_layout!(&other.raw, raw => raw.count(class));
+        let of_other = |class| with_operations!(&other.raw, raw => raw.count(class));
         let raised = other.raw.scan_classes(&mut |classes| {
-            with_layout!(&self.raw, raw => raw.raise_classes(&of_other, classes, &mut merged))
+            with_operations!(&self.raw, raw => raw.raise_classes(&of_other, classes, &mut merged))
         });
         raised.map_err(|error| MergeError::Insert { merged, error })
     }

@@ -52,6 +52,18 @@ pub enum BuildError {
         /// The requested maximum capacity.
         max_capacity: usize,
     },
+    /// Counters cannot have this size.
+    CounterBits {
+        /// The requested number of bits.
+        asked: u32,
+        /// The supported numbers of bits.
+        allowed: Vec<u32>,
+    },
+    /// A filter with counters was asked to prefer space, which only one without them can.
+    CountersInSpace {
+        /// The requested number of bits of a counter.
+        counter_bits: u32,
+    },
     /// The maximum capacity is less than the capacity.
     MaxCapacity {
         /// The requested maximum capacity.
@@ -127,6 +139,17 @@ impl fmt::Display for BuildError {
                 f,
                 "`Prefer::Space` does not support growth: remove `max_capacity({max_capacity})` or \
                  use `Prefer::Speed`"
+            ),
+            Self::CounterBits { asked, allowed } => {
+                write!(
+                    f,
+                    "unsupported counter size {asked}: use one of {allowed:?}"
+                )
+            }
+            Self::CountersInSpace { counter_bits } => write!(
+                f,
+                "`Prefer::Space` does not support counters: remove `counter_bits({counter_bits})` \
+                 or use `Prefer::Speed`"
             ),
             Self::MaxCapacity { asked, capacity } => {
                 write!(

@@ -16,6 +16,7 @@ macro_rules! any_expiring {
         fixed $_fixed:tt
         semi_sorted $_semi:tt
         expiring { $($expiring:ident($bits:literal $($_expiring:tt)*))* }
+        counting $_counting:tt
     ) => {
         /// One variant for each layout.
         pub(crate) enum AnyExpiring {

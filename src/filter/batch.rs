@@ -1,10 +1,6 @@
 //! Batches of items and of hashes, with the same code.
 
-use crate::{
-    error::BatchError,
-    filter::CuckooFilter,
-    raw::{RawFilter, any::with_layout},
-};
+use crate::{error::BatchError, filter::CuckooFilter, raw::any::with_operations};
 use std::hash::{BuildHasher, Hash};
 
 /// Batches of hashes, for callers that already have the hashes of their items.
@@ -106,11 +102,11 @@ impl<S> CuckooFilter<S> {
     }
 
     fn contains_each<T>(&self, items: &[T], hash: impl Fn(&T) -> u64, results: &mut [bool]) {
-        with_layout!(&self.raw, raw => raw.contains_all(items, hash, results));
+        with_operations!(&self.raw, raw => raw.contains_all(items, hash, results));
     }
 
     fn insert_each<T>(&self, items: &[T], hash: impl Fn(&T) -> u64) -> Result<(), BatchError> {
-        with_layout!(&self.raw, raw => raw.insert_all(items, hash))
+        with_operations!(&self.raw, raw => raw.insert_all(items, hash))
     }
 
     fn insert_unique_each<T>(
@@ -119,12 +115,11 @@ impl<S> CuckooFilter<S> {
         hash: impl Fn(&T) -> u64,
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
-        with_layout!(&self.raw, raw => raw
-            .insert_all_with(items, hash, inserted, RawFilter::insert_unique))
+        with_operations!(&self.raw, raw => raw.insert_all_unique(items, hash, inserted))
     }
 
     fn remove_each<T>(&self, items: &[T], hash: impl Fn(&T) -> u64, results: &mut [bool]) {
-        with_layout!(&self.raw, raw => raw.remove_all(items, hash, results));
+        with_operations!(&self.raw, raw => raw.remove_all(items, hash, results));
     }
 }
 

@@ -2,7 +2,11 @@
 
 use crate::{
     filter::CuckooFilter,
-    raw::any::{AnyFilter, with_layout},
+    raw::{
+        RawFilter,
+        any::{AnyCounting, AnyFilter, with_layout, with_operations},
+    },
+    table::layout::Layout,
 };
 
 impl<S> CuckooFilter<S> {
@@ -46,18 +50,30 @@ impl<S> CuckooFilter<S> {
         };
         let mut inserted = 0;
         let copied = self.raw.scan_classes(
-            &mut |classes| with_layout!(&new, new => new.insert_classes(classes, &mut inserted)),
+            &mut |classes| with_operations!(&new, new => new.insert_classes(classes, &mut inserted)),
         );
+        use AnyCounting::{Growing4, Growing8};
+        let is_smaller = copied.is_ok() && with_layout!(&new, new => new.table.words() < words);
         match (&mut self.raw, new) {
-            (AnyFilter::Growing(old), AnyFilter::Growing(new))
-                if copied.is_ok() && new.table.words() < words =>
-            {
-                // The counters continue.
-                old.table = new.table;
-                old.len.replace(new.len);
-                true
+            _ if !is_smaller => return false,
+            (AnyFilter::Growing(old), AnyFilter::Growing(new)) => old.become_smaller(new),
+            (AnyFilter::Counting(Growing4(old)), AnyFilter::Counting(Growing4(new))) => {
+                old.become_smaller(*new);
             }
-            _ => false,
+            (AnyFilter::Counting(Growing8(old)), AnyFilter::Counting(Growing8(new))) => {
+                old.become_smaller(*new);
+            }
+            _ => return false,
         }
+        true
+    }
+}
+
+impl<L: Layout> RawFilter<L> {
+    /// Takes the items of another filter. The counters of rare events continue.
+    fn become_smaller(&mut self, new: Self) {
+        self.table = new.table;
+        self.len.replace(new.len);
+        self.repeats = new.repeats;
     }
 }

@@ -1,6 +1,10 @@
 //! The state of a filter: length, capacity, rate, memory.
 
-use crate::{filter::CuckooFilter, raw::any::with_layout, stats::Stats};
+use crate::{
+    filter::CuckooFilter,
+    raw::any::{with_layout, with_operations},
+    stats::Stats,
+};
 
 impl<S> CuckooFilter<S> {
     /// The number of copies in the filter.
@@ -116,7 +120,27 @@ impl<S> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn load_factor(&self) -> f64 {
-        self.len() as f64 / (self.buckets() * self.bucket_slots()) as f64
+        self.slots_in_use() as f64 / (self.buckets() * self.bucket_slots()) as f64
+    }
+
+    /// The number of slots in use.
+    ///
+    /// This is [`len`](Self::len), except in a filter with
+    /// [counters](crate::Builder::counter_bits). There a slot holds up to 2^`counter_bits` copies of
+    /// an item, so the result is about the number of distinct items. An item has a second slot after
+    /// its counter is full, or if it is inserted while another thread moves it.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::builder().capacity(100).counter_bits(4).build()?;
+    /// filter.insert_batch(&["ani", "koel", "ani"])?;
+    /// assert_eq!((filter.len(), filter.slots_in_use()), (3, 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn slots_in_use(&self) -> usize {
+        with_layout!(&self.raw, raw => raw.in_use())
     }
 
     /// The bytes that the filter occupies, itself and on the heap.
@@ -183,6 +207,22 @@ impl<S> CuckooFilter<S> {
     #[must_use]
     pub fn bucket_slots(&self) -> usize {
         self.geometry().series.slots(self.doublings())
+    }
+
+    /// The size of a slot's counter in bits; 0 if slots have none.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// assert_eq!(CuckooFilter::with_capacity(100).counter_bits(), 0);
+    /// let filter = CuckooFilter::builder().counter_bits(4).build()?;
+    /// let copies = (0..1_000).take_while(|_| filter.insert("ani").is_ok());
+    /// assert_eq!(copies.count(), 2 * filter.bucket_slots() << filter.counter_bits());
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn counter_bits(&self) -> u32 {
+        self.geometry().series.counter_bits
     }
 
     /// The number of buckets, 8 bytes each.
@@ -268,7 +308,7 @@ impl<S> CuckooFilter<S> {
     /// # Ok::<(), guira::InsertError>(())
     /// ```
     pub fn clear(&self) {
-        with_layout!(&self.raw, raw => raw.clear());
+        with_operations!(&self.raw, raw => raw.clear());
     }
 
     /// Removes all items, and returns a filter that has grown to its initial size. O(buckets).
@@ -287,7 +327,7 @@ impl<S> CuckooFilter<S> {
     pub fn reset(&mut self) {
         with_layout!(&mut self.raw, raw => {
             raw.table.clear();
-            raw.len.reset();
+            raw.reset_counts();
         });
     }
 }

@@ -2,7 +2,10 @@
 
 use crate::table::{
     Levels, SPLITS_PER_INSERT,
-    layout::{self, Growing, GrowingExpiring, Lanes, Layout, Masks, PackedLayout, layouts},
+    layout::{
+        self, Growing, GrowingCounting, GrowingExpiring, Lanes, Layout, Masks, PackedLayout,
+        layouts,
+    },
     word::semi::SemiSorted,
 };
 use std::ops::Range;
@@ -30,6 +33,8 @@ pub(crate) struct Series {
     pub(crate) levels: u32,
     /// Bits of a tag, in an expiring filter; else 0.
     pub(crate) tag_bits: u32,
+    /// Bits of a counter, in a counting filter; else 0.
+    pub(crate) counter_bits: u32,
 }
 
 /// What there is to know of words at one level.
@@ -54,6 +59,7 @@ macro_rules! words {
         fixed { $($fixed:ident $_fixed:tt)* }
         semi_sorted { $($semi:ident $_semi:tt)* }
         expiring { $($expiring:ident $_expiring:tt)* }
+        counting { $($counting:ident $_counting:tt)* }
     ) => {
         /// Measured: see `docs/design/headroom.md`.
         static FIXED: &[Words] = &[$(Words::of::<layout::$fixed>()),*];
@@ -62,23 +68,28 @@ macro_rules! words {
         static SEMI_SORTED: &[Words] = &[$(Words::semi_sorted::<layout::$semi>()),*];
 
         /// Those of expiring filters. No fingerprint has as many bits as one of [`FIXED`].
-        static EXPIRING: &[Expiring] = &[$(Expiring::of::<layout::$expiring>()),*];
+        static EXPIRING: &[Tagged] = &[$(Tagged::of::<layout::$expiring>()),*];
+
+        /// Those of counting filters.
+        static COUNTING: &[Tagged] = &[$(Tagged::of::<layout::$counting>()),*];
     };
 }
 
 layouts!(words, $);
 
 /// Words whose slots have tags.
-struct Expiring {
+struct Tagged {
     words: Words,
     tag_bits: u32,
+    counter_bits: u32,
 }
 
-impl Expiring {
+impl Tagged {
     const fn of<L: PackedLayout>() -> Self {
         Self {
             words: Words::of::<L>(),
-            tag_bits: L::TAG_BITS,
+            tag_bits: L::TAG_BITS - L::COUNTER_BITS,
+            counter_bits: L::COUNTER_BITS,
         }
     }
 }
@@ -99,18 +110,32 @@ struct Growable {
     longest: u32,
     shortest: u32,
     tag_bits: u32,
+    counter_bits: u32,
 }
 
 impl Growable {
     const PLAIN: Self = Self::of::<Growing>();
     const EXPIRING: Self = Self::of::<GrowingExpiring>();
+    const COUNTING_4: Self = Self::of::<GrowingCounting<4>>();
+    const COUNTING_8: Self = Self::of::<GrowingCounting<8>>();
+
+    /// The words whose slots have these tags or counters.
+    fn with(tag_bits: u32, counter_bits: u32) -> &'static Self {
+        match (tag_bits, counter_bits) {
+            (0, 0) => const { &Self::PLAIN },
+            (0, 4) => const { &Self::COUNTING_4 },
+            (0, _) => const { &Self::COUNTING_8 },
+            _ => const { &Self::EXPIRING },
+        }
+    }
 
     const fn of<L: PackedLayout>() -> Self {
         Self {
             levels: L::LEVELS,
             longest: L::FINGERPRINT_BITS,
             shortest: L::FINGERPRINT_BITS - L::LAST_LEVEL,
-            tag_bits: L::TAG_BITS,
+            tag_bits: L::TAG_BITS - L::COUNTER_BITS,
+            counter_bits: L::COUNTER_BITS,
         }
     }
 
@@ -126,6 +151,7 @@ impl Growable {
                 prefixes: 0,
                 levels,
                 tag_bits: self.tag_bits,
+                counter_bits: self.counter_bits,
             })
         })
     }
@@ -197,6 +223,19 @@ impl Series {
         FIXED.iter().map(Self::of)
     }
 
+    /// Those of filters whose slots have counters of this size, and that cannot grow.
+    pub(super) fn counting(counter_bits: u32) -> impl DoubleEndedIterator<Item = Self> + Clone {
+        let all = COUNTING.iter().map(Self::of_tagged);
+        all.filter(move |series| series.counter_bits == counter_bits)
+    }
+
+    /// Those of filters whose slots have counters of this size, and that grow.
+    pub(super) fn growable_counting(
+        counter_bits: u32,
+    ) -> impl DoubleEndedIterator<Item = Self> + Clone {
+        Growable::with(0, counter_bits).series()
+    }
+
     /// Those whose words are semi-sorted.
     pub(super) fn semi_sorted() -> impl DoubleEndedIterator<Item = Self> + Clone {
         SEMI_SORTED.iter().map(Self::of)
@@ -209,13 +248,15 @@ impl Series {
             prefixes: words.prefixes,
             levels: 0,
             tag_bits: 0,
+            counter_bits: 0,
         }
     }
 
-    const fn of_expiring(expiring: &Expiring) -> Self {
+    const fn of_tagged(tagged: &Tagged) -> Self {
         Self {
-            tag_bits: expiring.tag_bits,
-            ..Self::of(&expiring.words)
+            tag_bits: tagged.tag_bits,
+            counter_bits: tagged.counter_bits,
+            ..Self::of(&tagged.words)
         }
     }
 
@@ -226,7 +267,7 @@ impl Series {
 
     /// The series of expiring filters whose copies are live for this number of epochs.
     pub(super) fn expiring(epochs: u32) -> impl DoubleEndedIterator<Item = Self> + Clone {
-        let all = EXPIRING.iter().map(Self::of_expiring);
+        let all = EXPIRING.iter().map(Self::of_tagged);
         all.filter(move |series| epochs <= max_epochs(series.tag_bits))
     }
 
@@ -235,23 +276,25 @@ impl Series {
 
     /// The words that it goes through, if it grows.
     fn words(self) -> &'static Growable {
-        match self.tag_bits {
-            0 => const { &Growable::PLAIN },
-            _ => const { &Growable::EXPIRING },
-        }
+        Growable::with(self.tag_bits, self.counter_bits)
     }
 
     /// The words at a level.
     fn at(self, level: u32) -> Words {
         let plain = FIXED.iter().chain(SEMI_SORTED);
         let plain = plain.map(|words| (Self::of(words), words));
-        let expiring = EXPIRING.iter().map(|it| (Self::of_expiring(it), &it.words));
-        let fixed = || plain.chain(expiring).find(|&(series, _)| series == self);
+        let tagged = EXPIRING.iter().chain(COUNTING);
+        let tagged = tagged.map(|it| (Self::of_tagged(it), &it.words));
+        let fixed = || plain.chain(tagged).find(|&(series, _)| series == self);
         match self.levels {
             0 => *fixed().expect("one of the fixed layouts").1,
             _ => {
                 let lanes = &self.words().levels[(self.first_level() + level) as usize];
-                Words::new(lanes.bits - self.tag_bits, 0, lanes.slots)
+                Words::new(
+                    lanes.bits - self.tag_bits - self.counter_bits,
+                    0,
+                    lanes.slots,
+                )
             }
         }
     }
@@ -264,14 +307,15 @@ impl Series {
     /// The series of a growing table that goes through `levels`.
     pub(crate) fn of_levels<L: Layout>(levels: Levels) -> Self {
         let words = match L::EXPIRES {
-            true => Growable::EXPIRING,
-            false => Growable::PLAIN,
+            true => const { &Growable::EXPIRING },
+            false => Growable::with(0, L::COUNTER_BITS),
         };
         Self {
             fingerprint_bits: words.longest - levels.first,
             prefixes: 0,
             levels: levels.more,
             tag_bits: words.tag_bits,
+            counter_bits: words.counter_bits,
         }
     }
 

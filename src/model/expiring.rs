@@ -31,6 +31,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> PackedLayout for Tagged<SLOTS, P
     const PHASE_BITS: u32 = PHASE_BITS;
     const TAG_BITS: u32 = 2;
     type Time = Epochs;
+    type IfCounting<T: Send + Sync + 'static> = crate::memory::Nothing;
 }
 
 /// An expiring filter of a few buckets with `SLOTS` slots each; one with a phase can grow. A copy is

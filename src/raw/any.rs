@@ -1,9 +1,13 @@
 //! The protocol in whichever layout a filter has.
 
+mod counting;
+
+pub(crate) use counting::AnyCounting;
+
 use crate::{
     geometry::{Geometry, Series},
     raw::RawFilter,
-    table::layout::{self, Growing, layouts},
+    table::layout::{self, Growing, GrowingCounting, layouts},
 };
 
 /// Makes from the list of layouts what all of them need.
@@ -15,6 +19,9 @@ macro_rules! any_filter {
             $($semi:ident($raw:literal raw bits x $_slots:literal, $prefixes:literal $($_semi:tt)*))*
         }
         expiring $_expiring:tt
+        counting {
+            $($counting:ident($rest:literal bits and $counter:literal $($_counting:tt)*))*
+        }
     ) => {
         /// One variant for each layout. A filter's variant never changes, so the branch
         /// on it is predicted.
@@ -22,6 +29,7 @@ macro_rules! any_filter {
             $($fixed(RawFilter<layout::$fixed>),)*
             $($semi(RawFilter<layout::$semi>),)*
             Growing(RawFilter<Growing>),
+            Counting(AnyCounting),
             #[cfg(feature = "shared")]
             Shared(AnyShared),
         }
@@ -36,20 +44,30 @@ macro_rules! any_filter {
         impl AnyFilter {
             /// The series of its words.
             pub(crate) fn series(&self) -> Series {
-                let fixed = |fingerprint_bits, prefixes| Series {
+                let fixed = |fingerprint_bits, prefixes, counter_bits| Series {
                     fingerprint_bits,
                     prefixes,
                     levels: 0,
                     tag_bits: 0,
+                    counter_bits,
                 };
                 match self {
-                    $(Self::$fixed(_) => fixed($bits, 0),)*
-                    $(Self::$semi(_) => fixed($raw, $prefixes),)*
+                    $(Self::$fixed(_) => fixed($bits, 0, 0),)*
+                    $(Self::$semi(_) => fixed($raw, $prefixes, 0),)*
                     Self::Growing(raw) => Series::of_levels::<Growing>(raw.table.levels()),
+                    Self::Counting(counting) => match counting {
+                        $(AnyCounting::$counting(_) => fixed($rest, 0, $counter),)*
+                        AnyCounting::Growing4(raw) => {
+                            Series::of_levels::<GrowingCounting<4>>(raw.table.levels())
+                        }
+                        AnyCounting::Growing8(raw) => {
+                            Series::of_levels::<GrowingCounting<8>>(raw.table.levels())
+                        }
+                    },
                     #[cfg(feature = "shared")]
                     Self::Shared(shared) => match shared {
-                        $(AnyShared::$fixed(_) => fixed($bits, 0),)*
-                        $(AnyShared::$semi(_) => fixed($raw, $prefixes),)*
+                        $(AnyShared::$fixed(_) => fixed($bits, 0, 0),)*
+                        $(AnyShared::$semi(_) => fixed($raw, $prefixes, 0),)*
                     },
                 }
             }
@@ -63,6 +81,30 @@ macro_rules! any_filter {
                     $(Any::$fixed($d raw) => $d body,)*
                     $(Any::$semi($d raw) => $d body,)*
                     Any::Growing($d raw) => $d body,
+                    Any::Counting(counting) => match counting {
+                        $($crate::raw::any::AnyCounting::$counting($d raw) => $d body,)*
+                        $crate::raw::any::AnyCounting::Growing4($d raw) => $d body,
+                        $crate::raw::any::AnyCounting::Growing8($d raw) => $d body,
+                    },
+                    #[cfg(feature = "shared")]
+                    Any::Shared(shared) => match shared {
+                        $($crate::raw::any::AnyShared::$fixed($d raw) => $d body,)*
+                        $($crate::raw::any::AnyShared::$semi($d raw) => $d body,)*
+                    },
+                }
+            }};
+        }
+
+        /// Runs `$body` with `$raw` bound to the operations of the filter: the raw filter, or
+        /// [`AnyCounting`], whose code is compiled once.
+        macro_rules! with_operations {
+            ($d any:expr, $d raw:ident => $d body:expr) => {{
+                use $crate::raw::any::AnyFilter as Any;
+                match $d any {
+                    $(Any::$fixed($d raw) => $d body,)*
+                    $(Any::$semi($d raw) => $d body,)*
+                    Any::Growing($d raw) => $d body,
+                    Any::Counting($d raw) => $d body,
                     #[cfg(feature = "shared")]
                     Any::Shared(shared) => match shared {
                         $($crate::raw::any::AnyShared::$fixed($d raw) => $d body,)*
@@ -75,20 +117,36 @@ macro_rules! any_filter {
         /// The variant of a `Series`, made by `$make`, in which `$layout` is its layout.
         macro_rules! of_series {
             ($d series:expr, $d layout:ident => $d make:expr) => {{
-                use $crate::{geometry::Series, raw::any::AnyFilter as Any, table::layout};
+                use $crate::{
+                    geometry::Series,
+                    raw::any::{AnyCounting, AnyFilter as Any},
+                    table::layout,
+                };
                 match $d series {
-                    $(Series { levels: 0, fingerprint_bits: $bits, prefixes: 0, .. } => {
+                    $(Series { levels: 0, fingerprint_bits: $bits, prefixes: 0, counter_bits: 0, .. } => {
                         type $d layout = layout::$fixed;
                         Any::$fixed($d make)
                     })*
-                    $(Series { levels: 0, fingerprint_bits: $raw, prefixes: $prefixes, .. } => {
+                    $(Series { levels: 0, fingerprint_bits: $raw, prefixes: $prefixes, counter_bits: 0, .. } => {
                         type $d layout = layout::$semi;
                         Any::$semi($d make)
                     })*
+                    $(Series { levels: 0, fingerprint_bits: $rest, counter_bits: $counter, .. } => {
+                        type $d layout = layout::$counting;
+                        Any::Counting(AnyCounting::$counting(Box::new($d make)))
+                    })*
                     Series { levels: 0, .. } => unreachable!("no fixed layout is {:?}", $d series),
-                    _ => {
+                    Series { counter_bits: 0, .. } => {
                         type $d layout = layout::Growing;
                         Any::Growing($d make)
+                    }
+                    Series { counter_bits: 4, .. } => {
+                        type $d layout = layout::GrowingCounting<4>;
+                        Any::Counting(AnyCounting::Growing4(Box::new($d make)))
+                    }
+                    _ => {
+                        type $d layout = layout::GrowingCounting<8>;
+                        Any::Counting(AnyCounting::Growing8(Box::new($d make)))
                     }
                 }
             }};
@@ -130,7 +188,7 @@ macro_rules! any_filter {
 
         #[cfg(feature = "shared")]
         pub(crate) use {of_shared_series, with_shared_layout};
-        pub(crate) use {of_series, with_layout};
+        pub(crate) use {of_series, with_layout, with_operations};
     };
 }
 

@@ -174,6 +174,17 @@ impl<L: Layout> RawFilter<L> {
         })
     }
 
+    /// [`insert_all_with`](Self::insert_all_with) for [`insert_unique`](Self::insert_unique).
+    #[inline(always)]
+    pub(crate) fn insert_all_unique<T>(
+        &self,
+        items: &[T],
+        hash: impl Fn(&T) -> u64,
+        answers: &mut [bool],
+    ) -> Result<(), BatchError> {
+        self.insert_all_with(items, hash, answers, Self::insert_unique)
+    }
+
     /// Passes each class to `insert`, up to the first one that fails. For a class that needs room
     /// it prefetches the words at which a search looks first.
     #[inline(always)]

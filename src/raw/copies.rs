@@ -73,12 +73,20 @@ fn marked_copies<L: Layout>(
     fingerprint: Fingerprint,
     now: impl Moment<Word<L>>,
 ) -> Option<usize> {
-    let live = || usize::from(now.is_live(here.marked_entry(fingerprint)));
+    let live_of = |word: Word<L>| {
+        let entry = word.marked_entry(fingerprint);
+        let copies = Word::<L>::copies_of(entry);
+        if now.is_live(entry) { copies } else { 0 }
+    };
+    let live = || live_of(here);
     match (here.mark_of(fingerprint), there.mark_of(fingerprint)) {
         (Some(Mark::Delivered), _) => Some(live()),
         (Some(Mark::Withheld), _) => Some(faulty!(live(), WithheldOverlooked => 0)),
-        // Both have one tag: a move is decided for an original with the tag of its outline.
-        (Some(Mark::Trailing), Some(Mark::Shadow)) => Some(live()),
+        // In an expiring filter both have one tag: a move is decided for an original with the tag of
+        // its outline. In a counting filter a remove has changed the counter of the shadow only.
+        (Some(Mark::Trailing), Some(Mark::Shadow)) => {
+            Some(faulty!(live_of(there), CountFromTrailing => live()))
+        }
         // The item is, or was until it was taken, at the other end.
         (Some(Mark::Trailing), Some(Mark::Delivered | Mark::Killed)) => Some(0),
         (Some(Mark::Trailing), _) => None,

@@ -7,6 +7,9 @@
 //! | checked by | insert, visible, growth_insert, expire_insert |
 //! | break it | `cargo xtask break ClaimUnchecked` |
 
+#[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+mod wrong;
+
 use super::{Now, RawFilter};
 use crate::{
     error::InsertError,
@@ -30,6 +33,12 @@ impl<L: Layout> RawFilter<L> {
         self.insert_uncounted(class)?;
         self.len.add(1);
         Ok(())
+    }
+
+    /// [`insert`](Self::insert) by hash.
+    #[inline]
+    pub(crate) fn insert_by_hash(&self, hash: u64) -> Result<(), InsertError> {
+        self.insert(self.class(hash))
     }
 
     /// [`insert`](Self::insert) by hash, always inlined, so that the class is in registers.
@@ -132,13 +141,19 @@ impl<L: Layout> RawFilter<L> {
         let view = self.table.view();
         loop {
             let (one, other) = view.load_pair_for_claim(class);
-            let claim = Word::<L>::plus_in_emptier(one.bits, other.bits, entry);
+            let claim = faulty!(
+                Word::<L>::plus_in_emptier(one.bits, other.bits, entry),
+                CountMarked => wrong::plus_in_marked::<L>([one, other], entry)
+            );
             let Some((in_other, new)) = claim else {
                 return false;
             };
             // A branch would be unpredictable.
             let into = select_unpredictable(in_other, other, one);
             if into.replace_bits(Step::Claim, new) {
+                if L::COUNTER_BITS != 0 {
+                    self.note_repeats(into.word(), Word::<L>::unpack(new.0));
+                }
                 return true;
             }
         }

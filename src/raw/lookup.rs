@@ -187,6 +187,12 @@ impl<L: Layout> RawFilter<L> {
         self.count_by(class, |now| now)
     }
 
+    /// [`count`](Self::count) by hash.
+    #[inline]
+    pub(crate) fn count_by_hash(&self, hash: u64) -> usize {
+        self.count(self.class(hash))
+    }
+
     /// [`count`](Self::count), of the copies that are live by what `by` makes of the moment.
     #[inline]
     pub(super) fn count_by(&self, class: Class, by: impl Fn(Now<L>) -> Now<L>) -> usize {

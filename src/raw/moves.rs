@@ -14,9 +14,16 @@ mod wrong;
 
 pub(crate) use super::hop::Hop;
 
-use super::{RawFilter, crew::Hands, frontier::Frontiers, version::Stripe};
+use super::{
+    RawFilter,
+    crew::Hands,
+    frontier::Frontiers,
+    repeats::{self, Repeats},
+    version::Stripe,
+};
 use crate::{
     fault::{faulty, when_faulty},
+    memory::Extra,
     step::Step,
     table::{
         Table,
@@ -55,6 +62,7 @@ pub(super) struct Move<'a, L: Layout, H> {
     table: &'a Table<L>,
     frontiers: &'a Frontiers,
     stripe: Stripe<'a>,
+    repeats: Option<&'a Repeats>,
     entry: Entry,
     from: usize,
     to: usize,
@@ -94,6 +102,7 @@ impl<L: Layout> RawFilter<L> {
             table: &self.table,
             frontiers: &self.frontiers,
             stripe: self.versions.of(hop.class::<L>()),
+            repeats: self.repeats.get(),
             entry: hop.entry,
             from: hop.from,
             to: hop.to,
@@ -247,8 +256,13 @@ impl<L: Layout, H: Hands> Move<'_, L, H> {
     /// Step 5, Deliver: S becomes D, unless a remove has killed it.
     fn deliver(&self) {
         self.update(Step::Deliver, self.to, |word| {
-            word.is_marked(Mark::Shadow, self.entry)
-                .then(|| word.remarked(Mark::Delivered))
+            let delivered = || {
+                faulty!(
+                    word.remarked(Mark::Delivered),
+                    DeliverOldCount => word.marked_instead(self.entry, Mark::Delivered)
+                )
+            };
+            word.is_marked(Mark::Shadow, self.entry).then(delivered)
         });
     }
 
@@ -280,16 +294,25 @@ impl<L: Layout, H: Hands> Move<'_, L, H> {
         left
     }
 
-    /// Step 7, Settle: D becomes unmarked, K becomes empty.
+    /// Step 7, Settle: D becomes unmarked, K becomes empty. In a counting filter the word may hold
+    /// another slot of the class, with which D is joined.
     fn settle(&self) {
+        let mut joined = None;
         self.update(Step::Settle, self.to, |word| {
             if word.is_marked(Mark::Delivered, self.entry) {
-                Some(word.unmarked())
+                let alone = word.unmarked();
+                let new = alone.joined(self.fingerprint());
+                joined = Some((alone, new));
+                Some(new)
             } else {
+                joined = None;
                 word.is_marked(Mark::Killed, self.entry)
                     .then(|| word.without_marked())
             }
         });
+        if let (Some(repeats), Some((alone, new))) = (self.repeats, joined) {
+            repeats::count(repeats, alone, new);
+        }
     }
 
     fn update(

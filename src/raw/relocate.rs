@@ -23,7 +23,7 @@ use crate::{
         Refusal,
         class::Class,
         entry::{Entry, Fingerprint},
-        layout::Layout,
+        layout::{Layout, Word},
         time::{Moment, Time},
         word::Bucket,
     },
@@ -161,7 +161,7 @@ impl<L: Layout> RawFilter<L> {
         let now = self.time.now();
         [class.p, class.q].into_iter().all(|bucket| {
             let word = self.table.load_for_update(class.fingerprint, bucket).word();
-            now.count_in(word, class.fingerprint) == word.slots()
+            now.count_in(word, class.fingerprint) == word.slots() * Word::<L>::COPIES_OF_SLOT
         })
     }
 
@@ -226,7 +226,7 @@ impl<L: Layout> RawFilter<L> {
         self.table.is_growing(level)
             || round >= PATIENT_ROUNDS
                 && level != self.table.levels().last()
-                && (!search.was_parted() || self.len.sum() >= self.grow_at_level(level))
+                && (!search.was_parted() || self.in_use() >= self.grow_at_level(level))
     }
 
     /// The number of items at which the level after `level` begins.
@@ -244,10 +244,10 @@ impl<L: Layout> RawFilter<L> {
         if level == self.table.levels().last() || self.table.is_growing(level) {
             return;
         }
-        if self.len.sum() >= self.grow_at_level(level) {
+        if self.in_use() >= self.grow_at_level(level) {
             // Without memory the filter fills up, and a later insert reports it.
             let _ = self.table.begin_level(level);
-            self.len.grow(self.table.words());
+            self.grow_counts();
         }
     }
 
@@ -258,7 +258,7 @@ impl<L: Layout> RawFilter<L> {
         }
         let enough = |level: u32| {
             let slots = self.table.words_at(level) * L::slots_at(level);
-            L::slots_at(level) == 1 || self.len.is_at_least(slots.div_ceil(SLOTS_FOR_AN_ITEM))
+            L::slots_at(level) == 1 || self.is_in_use(slots.div_ceil(SLOTS_FOR_AN_ITEM))
         };
         // Twice the number of runs in each round, because an insert completes the level rather than give
         // up. The count restarts at one run with the patient rounds.
@@ -267,7 +267,7 @@ impl<L: Layout> RawFilter<L> {
         let split = self
             .table
             .split_reached(runs, search.level, search.reached::<L>(), enough);
-        self.len.grow(self.table.words());
+        self.grow_counts();
         split
     }
 

@@ -41,6 +41,12 @@ impl<L: Layout> RawFilter<L> {
         removed
     }
 
+    /// [`remove`](Self::remove) by hash.
+    #[inline]
+    pub(crate) fn remove_by_hash(&self, hash: u64) -> bool {
+        self.remove(self.class(hash))
+    }
+
     /// [`remove`](Self::remove) by hash, always inlined, so that the class is in registers.
     #[cfg(feature = "shared")]
     #[inline(always)]
@@ -83,7 +89,11 @@ impl<L: Layout> RawFilter<L> {
             Minus::Nothing => version.validate().then_some(false),
             Minus::Taken { in_p, new } => {
                 let from = select_unpredictable(in_p, p, q);
-                from.replace_bits(Step::Take, new).then_some(true)
+                let taken = from.replace_bits(Step::Take, new);
+                if L::COUNTER_BITS != 0 && taken {
+                    self.note_repeats(from.word(), Word::<L>::unpack(new.0));
+                }
+                taken.then_some(true)
             }
         }
     }
@@ -101,7 +111,7 @@ impl<L: Layout> RawFilter<L> {
         let entry = class.untagged();
         for word in [p, q] {
             if holds_copy::<L>(word.word(), fingerprint, Always) {
-                return take(word, entry);
+                return self.take(word, entry);
             }
         }
         match [p, q].map(|loaded| loaded.word().mark_of(fingerprint)) {
@@ -118,7 +128,8 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// Removes the copy with this entry, whose move is decided but not delivered: T is in `from`, and
-    /// the copy is the S in `to`, which becomes K.
+    /// the copy is the S in `to`, which becomes K if that was
+    /// the last copy of its slot.
     ///
     /// The exchange compares only S. The order of hold, S and T implies that T belongs to the same
     /// move. Suppose that another mover had set S or T. Then it would have set its outline after S was
@@ -148,22 +159,35 @@ impl<L: Layout> RawFilter<L> {
             let original = self.table.load_for_update(class.fingerprint, from);
             original.word().is_marked(Mark::Trailing, entry)
         };
-        shadow.word().is_marked(Mark::Shadow, entry) && is_trailing() && kill(shadow)
+        shadow.word().is_marked(Mark::Shadow, entry) && is_trailing() && self.kill(shadow)
     }
-}
 
-/// Removes the copy that the word holds: an unmarked one becomes empty, D or W becomes K.
-fn take<L: Layout>(loaded: Loaded<'_, L>, entry: Entry) -> Option<bool> {
-    let new = loaded.word().minus(entry);
-    let taken = if new == loaded.word() {
-        kill(loaded)
-    } else {
-        loaded.replace(Step::Take, new)
-    };
-    taken.then_some(true)
-}
+    /// Removes a copy that the word holds: an unmarked one goes, or one of D or W.
+    fn take(&self, loaded: Loaded<'_, L>, entry: Entry) -> Option<bool> {
+        let new = loaded.word().minus(entry);
+        let taken = if new == loaded.word() {
+            self.kill(loaded)
+        } else {
+            self.replace_and_note(loaded, Step::Take, new)
+        };
+        taken.then_some(true)
+    }
 
-/// S, D or W becomes K, which the thread that set the mark will empty.
-fn kill<L: Layout>(loaded: Loaded<'_, L>) -> bool {
-    loaded.replace(Step::Kill, loaded.word().remarked(Mark::Killed))
+    /// One copy of S, D or W goes. If it is the last one, the mark becomes K, and the thread that set
+    /// the mark will empty the slot.
+    fn kill(&self, loaded: Loaded<'_, L>) -> bool {
+        let new = faulty!(
+            loaded.word().minus_marked(),
+            KillAllCopies => loaded.word().remarked(Mark::Killed)
+        );
+        self.replace_and_note(loaded, Step::Kill, new)
+    }
+
+    fn replace_and_note(&self, loaded: Loaded<'_, L>, step: Step, new: Word<L>) -> bool {
+        let replaced = loaded.replace(step, new);
+        if L::COUNTER_BITS != 0 && replaced {
+            self.note_repeats(loaded.word(), new);
+        }
+        replaced
+    }
 }

@@ -8,7 +8,7 @@ use super::{
     version::{MOST_STRIPES, Versions},
 };
 use crate::{
-    memory::{Members, Memory, Parts},
+    memory::{Extra, Members, Memory, Parts},
     sync,
     table::{
         Table,
@@ -81,6 +81,7 @@ impl<L: Layout> RawFilter<layout::Shared<L>> {
             versions,
             frontiers: Frontiers::new(chunk_buckets(0)),
             len,
+            repeats: Extra::made(|| Len::new(buckets)),
             time: L::Time::default(),
             crew: Some(Box::new(crew)),
         })

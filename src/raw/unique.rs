@@ -210,6 +210,12 @@ impl<L: Layout> RawFilter<L> {
         self.insert_wanted(class, One)
     }
 
+    /// [`insert_unique`](Self::insert_unique) by hash.
+    #[inline]
+    pub(crate) fn insert_unique_by_hash(&self, hash: u64) -> Result<bool, InsertError> {
+        self.insert_unique(self.class(hash))
+    }
+
     /// [`insert_unique`](Self::insert_unique) by hash in a filter that processes share. It is not
     /// inlined, but the class is made within it, in registers.
     #[cfg(feature = "shared")]
@@ -274,14 +280,20 @@ impl<L: Layout> RawFilter<L> {
             if wanted.are_in(self, class, [in_home, in_away], now) {
                 return Ok(false);
             }
-            // The own word is the emptier one, or the home if the home has a reservation.
-            let at_home = home_word.is_reserved() || !in_home.is_fuller_than(in_away);
+            // The own word is the preferred one, or the home if the home has a reservation.
+            let at_home =
+                home_word.is_reserved() || prefers_home::<L>(in_home, in_away, class.fingerprint);
             let (own, other) = if at_home {
                 (home_word, away)
             } else {
                 (away_word, home)
             };
             let Some(reserved) = own.word().with_reservation(token) else {
+                if L::COUNTER_BITS != 0
+                    && let Some(added) = self.count_in_full_pair(class, wanted)
+                {
+                    return Ok(added);
+                }
                 if vacations == 0 {
                     return self.present_or(class, wanted, InsertError::Contended);
                 }
@@ -306,6 +318,35 @@ impl<L: Layout> RawFilter<L> {
                 Ok(inserted) => return Ok(inserted),
                 Err(Lost::Word) => {}
                 Err(Lost::Reservation) => patience.double(),
+            }
+            sync::yield_in_model();
+        }
+    }
+
+    /// Adds a wanted copy to a counter, because neither word has an empty slot for a reservation. `None`
+    /// if one has, or if no counter has room.
+    ///
+    /// All calls add to P while a counter there has room. So one that adds to Q has counted all that P
+    /// can hold, and one that adds to P has compared the rest (PROOF, section 14).
+    #[cold]
+    fn count_in_full_pair(&self, class: Class, wanted: impl Wanted<L>) -> Option<bool> {
+        loop {
+            let now = self.time.now();
+            let (p, q) = self.table.view().load_pair_for_update(class);
+            let (in_p, in_q) = (p.word(), q.word());
+            if in_p.has_vacancy() || in_q.has_vacancy() {
+                return None;
+            }
+            let copies = copies::<L>(in_p, in_q, class.fingerprint, wanted.by(now))?;
+            if copies >= wanted.copies() {
+                return Some(false);
+            }
+            let (to_q, new) = Word::<L>::plus_in_emptier(p.bits, q.bits, class.untagged())?;
+            let into = if to_q { q } else { p };
+            if into.replace_bits(Step::Claim, new) {
+                self.note_repeats(into.word(), Word::<L>::unpack(new.0));
+                self.len.add(1);
+                return Some(true);
             }
             sync::yield_in_model();
         }
@@ -366,7 +407,12 @@ impl<L: Layout> RawFilter<L> {
         let too_few = present.unwrap_or(0) < wanted.copies();
         let confirmed_or_cancelled = if too_few {
             let entry = wanted.entry(class.fingerprint, now);
-            own.replace(Step::Confirm, word.plus(entry))
+            let new = word.plus(entry).joined(class.fingerprint);
+            let confirmed = own.replace(Step::Confirm, new);
+            if L::COUNTER_BITS != 0 && confirmed {
+                self.note_repeats(word, new);
+            }
+            confirmed
         } else {
             own.replace(Step::Cancel, word)
         };
@@ -409,6 +455,19 @@ impl<L: Layout> RawFilter<L> {
             Err(self.count_failure(error))
         }
     }
+}
+
+/// True if a copy should rather be in the home: the emptier word, or the one that has a counter for it.
+#[inline(always)]
+fn prefers_home<L: Layout>(home: Word<L>, away: Word<L>, fingerprint: Fingerprint) -> bool {
+    if L::COUNTER_BITS != 0 {
+        let has_counter = |word: Word<L>| word.has_vacancy() && word.has_counter(fingerprint);
+        let (in_home, in_away) = (has_counter(home), has_counter(away));
+        if in_home != in_away {
+            return in_home;
+        }
+    }
+    !home.is_fuller_than(away)
 }
 
 /// Returns the word that `load` loads, without a reservation. Evicts a reservation that stays too

@@ -7,7 +7,11 @@ use crate::{
         batch::GROUP,
         frontier::{memory::ScanError, scan::Chunk},
     },
-    table::{class::Class, layout::Layout},
+    table::{
+        class::Class,
+        layout::{Layout, Word},
+        word::Bucket,
+    },
 };
 use arrayvec::ArrayVec;
 
@@ -24,7 +28,10 @@ impl<L: Layout> RawFilter<L> {
         let mut scan = self.begin_scan(None)?;
         let mut group = ArrayVec::<Class, GROUP>::new();
         while let Some(Chunk { buckets, image, .. }) = scan.next()? {
-            for (class, _) in self.table.copies_in(buckets, &image.words) {
+            let entries = self.table.copies_in(buckets, &image.words);
+            let copies = entries
+                .flat_map(|(class, entry)| std::iter::repeat_n(class, Word::<L>::copies_of(entry)));
+            for class in copies {
                 group.push(class);
                 if group.is_full() {
                     take(&group)?;

@@ -65,23 +65,17 @@ impl Header {
             max_capacity as u64,
             self.hashing.seed,
             self.hashing.probe,
-            0,
+            series.counter_bits.into(),
         ];
         encode((MAGIC, VERSION), small, numbers)
     }
 
     pub(crate) fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> Result<Self, SnapshotError> {
         let ([bits, slots, levels, prefixes], numbers) = decode(bytes, (MAGIC, VERSION))?;
-        let [buckets, capacity, max_capacity, seed, probe, last] = numbers;
-        if last != 0 {
-            return Err(SnapshotError::Geometry {
-                what: "reserved bytes",
-                found: last,
-            });
-        }
+        let [buckets, capacity, max_capacity, seed, probe, counter_bits] = numbers;
         let geometry = Geometry::from_snapshot(
             (bits.into(), prefixes.into(), slots.into(), levels.into()),
-            [buckets, capacity, max_capacity],
+            [buckets, capacity, max_capacity, counter_bits],
         )?;
         Ok(Self {
             geometry,

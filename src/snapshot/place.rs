@@ -5,6 +5,7 @@ use crate::{
     error::SnapshotError,
     filter::CuckooFilter,
     geometry::Geometry,
+    memory::Extra,
     raw::{
         RawFilter,
         any::{AnyFilter, of_series, with_layout},
@@ -86,6 +87,9 @@ impl<L: Layout> RawFilter<L> {
     /// Sets the length and the level, after all words are stored.
     pub(crate) fn complete_restore(&mut self, restored: &Restored) {
         self.len.add(restored.items);
+        if let Some(repeats) = self.repeats.get() {
+            repeats.add(restored.repeats);
+        }
         self.table.set_level(restored.lowest);
     }
 }

@@ -13,7 +13,7 @@ use super::{
     },
 };
 
-use crate::memory::{Heap, Storage};
+use crate::memory::{Extra, Heap, Nothing, Storage};
 
 pub(crate) use super::word::lanes::{Lanes, Masks, PackedLayout, series};
 
@@ -28,10 +28,14 @@ pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
     type Time: Time<Self::Word>;
     /// Where the words of a filter are.
     type Storage: Storage;
+    /// A value that a filter has only if its slots have counters.
+    type IfCounting<T: Send + Sync + 'static>: Extra<T>;
     /// True if filters of this layout can grow.
     const GROWS: bool;
     /// True if copies have tags, and expire.
     const EXPIRES: bool;
+    /// The bits of a slot's counter; 0 if each copy has a slot.
+    const COUNTER_BITS: u32;
     /// The largest fingerprint. Fingerprints start at 1.
     const LARGEST: u64;
     /// The highest level that a word can have.
@@ -48,8 +52,10 @@ impl<L: PackedLayout<Time: Time<Packed<L>>>> Layout for L {
     type Word = Packed<Self>;
     type Time = <Self as PackedLayout>::Time;
     type Storage = Heap;
+    type IfCounting<T: Send + Sync + 'static> = <Self as PackedLayout>::IfCounting<T>;
     const GROWS: bool = Self::HAS_PHASE;
-    const EXPIRES: bool = Self::TAG_BITS != 0;
+    const EXPIRES: bool = Self::TAG_BITS != 0 && !Self::COUNTS;
+    const COUNTER_BITS: u32 = <Self as Masks>::COUNTER_BITS;
     const LARGEST: u64 = Self::FINGERPRINT;
     const MAX_LEVEL: u32 = Self::LAST_LEVEL;
 
@@ -74,8 +80,10 @@ impl<L: Layout> Layout for Shared<L> {
     type Word = L::Word;
     type Time = L::Time;
     type Storage = crate::memory::Shared;
+    type IfCounting<T: Send + Sync + 'static> = L::IfCounting<T>;
     const GROWS: bool = L::GROWS;
     const EXPIRES: bool = L::EXPIRES;
+    const COUNTER_BITS: u32 = L::COUNTER_BITS;
     const LARGEST: u64 = L::LARGEST;
     const MAX_LEVEL: u32 = L::MAX_LEVEL;
 
@@ -101,8 +109,10 @@ macro_rules! semi_sorted {
             type Word = $crate::table::word::semi::Contents<Self>;
             type Time = $crate::table::time::Timeless;
             type Storage = $crate::memory::Heap;
+            type IfCounting<T: Send + Sync + 'static> = $crate::memory::Nothing;
             const GROWS: bool = false;
             const EXPIRES: bool = false;
+            const COUNTER_BITS: u32 = 0;
             const LARGEST: u64 = ($prefixes << $raw) - 1;
             const MAX_LEVEL: u32 = 0;
 
@@ -124,13 +134,14 @@ macro_rules! semi_sorted {
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 pub(crate) use semi_sorted;
 
-/// Lists every layout but [`Growing`] and [`GrowingExpiring`]; there is no other list. Passes it to the macro `$then`,
+/// Lists every layout but the growing ones; there is no other list. Passes it to the macro `$then`,
 /// together with a dollar sign for macros that define other macros.
 ///
 /// - Fixed filters have 60 payload bits and 4 control bits. If 64 / S is a whole number of bytes, the
 ///   slots are aligned to it, with the control bits in their uppermost bits.
 /// - Semi-sorted words make tables smaller.
 /// - Expiring filters have the slots of fixed ones, with a tag in each slot.
+/// - Counting filters have them with a counter in each slot.
 macro_rules! layouts {
     ($then:ident, $dollar:tt) => {
         $then! {
@@ -155,6 +166,14 @@ macro_rules! layouts {
                 E16x3(16 bits and 4 of a tag x 3, lane 20)
                 E26x2(26 bits and 4 of a tag x 2, lane 32)
             }
+            counting {
+                C8x5(8 bits and 4 of a counter x 5, lane 12)
+                C11x4(11 bits and 4 of a counter x 4, lane 16)
+                C16x3(16 bits and 4 of a counter x 3, lane 20)
+                C26x2(26 bits and 4 of a counter x 2, lane 32)
+                C12x3(12 bits and 8 of a counter x 3, lane 20)
+                C22x2(22 bits and 8 of a counter x 2, lane 32)
+            }
         }
     };
 }
@@ -171,6 +190,11 @@ macro_rules! define {
                 $short:literal bits and $tag:literal of a tag x $tagged:literal, lane $wide:literal
             ))*
         }
+        counting {
+            $($counting:ident(
+                $rest:literal bits and $counter:literal of a counter x $counted:literal, lane $lanes:literal
+            ))*
+        }
     ) => {
         $(
             #[doc = concat!($bits, " bits × ", $slots, " slots.")]
@@ -181,6 +205,7 @@ macro_rules! define {
                 const LEVELS: &'static [Lanes] = &[Lanes::new($bits, $slots, $lane)];
                 const PHASE_BITS: u32 = 0;
                 type Time = Timeless;
+                type IfCounting<T: Send + Sync + 'static> = Nothing;
             }
         )*
         $(
@@ -200,6 +225,21 @@ macro_rules! define {
                 const PHASE_BITS: u32 = 0;
                 const TAG_BITS: u32 = $tag;
                 type Time = Epochs;
+                type IfCounting<T: Send + Sync + 'static> = Nothing;
+            }
+        )*
+        $(
+            #[doc = concat!($rest, " bits and a counter of ", $counter, " × ", $counted, " slots.")]
+            #[derive(Clone, Copy, Debug)]
+            pub(crate) struct $counting;
+
+            impl PackedLayout for $counting {
+                const LEVELS: &'static [Lanes] = &[Lanes::new($rest + $counter, $counted, $lanes)];
+                const PHASE_BITS: u32 = 0;
+                const TAG_BITS: u32 = $counter;
+                const COUNTS: bool = true;
+                type Time = Timeless;
+                type IfCounting<T: Send + Sync + 'static> = Option<Box<T>>;
             }
         )*
     };
@@ -224,6 +264,7 @@ impl PackedLayout for Growing {
     const LEVELS: &'static [Lanes] = &series(Self::LONGEST, Self::SHORTEST, Self::PAYLOAD_BITS);
     const PHASE_BITS: u32 = 6;
     type Time = Timeless;
+    type IfCounting<T: Send + Sync + 'static> = Nothing;
 }
 
 /// The layout of growable filters whose copies expire: that of other growable ones, where the
@@ -244,6 +285,25 @@ impl PackedLayout for GrowingExpiring {
     const PHASE_BITS: u32 = 6;
     const TAG_BITS: u32 = Self::TAG;
     type Time = Epochs;
+    type IfCounting<T: Send + Sync + 'static> = Nothing;
+}
+
+/// The layout of growable filters whose slots have counters of `COUNTER` bits: that of other growable
+/// ones, where the uppermost bits of each slot are the counter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GrowingCounting<const COUNTER: u32>;
+
+impl<const COUNTER: u32> PackedLayout for GrowingCounting<COUNTER> {
+    const LEVELS: &'static [Lanes] = &series(
+        Growing::LONGEST + COUNTER,
+        Growing::SHORTEST + COUNTER,
+        Growing::PAYLOAD_BITS,
+    );
+    const PHASE_BITS: u32 = 6;
+    const TAG_BITS: u32 = COUNTER;
+    const COUNTS: bool = true;
+    type Time = Timeless;
+    type IfCounting<T: Send + Sync + 'static> = Option<Box<T>>;
 }
 
 #[cfg(test)]

@@ -205,8 +205,10 @@ pub(crate) struct Restored {
     level: u32,
     /// The lowest level of the words.
     pub(crate) lowest: u32,
-    /// The number of fingerprints.
+    /// The number of copies.
     pub(crate) items: u64,
+    /// The number of copies beyond the first one of each slot.
+    pub(crate) repeats: u64,
 }
 
 impl Restored {
@@ -217,6 +219,7 @@ impl Restored {
             level,
             lowest: level,
             items: 0,
+            repeats: 0,
         }
     }
 
@@ -236,7 +239,9 @@ impl Restored {
             return Err(bad_word(plane, bucket, bits));
         }
         self.lowest = self.lowest.min(word.level());
-        self.items += u64::from(word.occupied());
+        let repeats = word.repeats();
+        self.items += u64::from(word.occupied()) + repeats;
+        self.repeats += repeats;
         Ok(())
     }
 }

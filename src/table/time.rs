@@ -59,7 +59,7 @@ pub(crate) trait Moment<W: Bucket>: Copy + Debug + PartialEq {
     /// True if an unmarked slot holds a live copy.
     fn is_in(self, word: W, fingerprint: Fingerprint) -> bool;
 
-    /// The number of unmarked slots that hold a live copy.
+    /// The number of live copies in unmarked slots.
     fn count_in(self, word: W, fingerprint: Fingerprint) -> usize;
 
     /// The entry of the oldest live copy in an unmarked slot.
@@ -126,12 +126,12 @@ impl<W: Bucket> Moment<W> for Always {
 
     #[inline(always)]
     fn is_in(self, word: W, fingerprint: Fingerprint) -> bool {
-        word.holds(Entry::untagged(fingerprint))
+        word.has(fingerprint)
     }
 
     #[inline(always)]
     fn count_in(self, word: W, fingerprint: Fingerprint) -> usize {
-        word.count(Entry::untagged(fingerprint))
+        word.copies(fingerprint)
     }
 
     #[inline]

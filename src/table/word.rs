@@ -95,8 +95,20 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// True if it holds `entry`.
     fn holds(self, entry: Entry) -> bool;
 
-    /// The number of copies of `entry` that it holds.
+    /// The number of slots without a mark that hold `entry`.
     fn count(self, entry: Entry) -> usize;
+
+    /// True if it holds a copy of `fingerprint`.
+    #[inline(always)]
+    fn has(self, fingerprint: Fingerprint) -> bool {
+        self.holds(Entry::untagged(fingerprint))
+    }
+
+    /// The number of copies of `fingerprint` that it holds.
+    #[inline(always)]
+    fn copies(self, fingerprint: Fingerprint) -> usize {
+        self.count(Entry::untagged(fingerprint))
+    }
 
     /// True if there is an empty slot.
     fn has_vacancy(self) -> bool;
@@ -113,7 +125,8 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// The word with `entry`; the same word if it is full.
     fn plus(self, entry: Entry) -> Self;
 
-    /// The word without one `entry`; the same word if it holds none.
+    /// The word without one `entry`; the same word if it holds none. In a counting filter, one copy of
+    /// the fingerprint goes, whatever its counter.
     fn minus(self, entry: Entry) -> Self;
 
     /// The entries that it holds. The low bits that it does not store are taken from `one`, a
@@ -136,7 +149,8 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// that belongs to the same plane.
     fn marked_entry(self, one: Fingerprint) -> Entry;
 
-    /// True if `entry` has the mark `mark`.
+    /// True if `entry` has the mark `mark`. In a counting filter, whatever the counter: a remove
+    /// changes it under the mark.
     fn is_marked(self, mark: Mark, entry: Entry) -> bool;
 
     /// True if neither word is marked.
@@ -162,8 +176,49 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// The word with the mark removed and its entry kept.
     fn unmarked(self) -> Self;
 
+    /// The marked word less one copy of its entry: [`Mark::Killed`] if that was the last one.
+    #[inline(always)]
+    fn minus_marked(self) -> Self {
+        self.remarked(Mark::Killed)
+    }
+
     /// The word with the mark and its entry removed.
     fn without_marked(self) -> Self;
+
+    // Counters. Without them, an entry is one copy.
+
+    /// The most copies that one slot holds.
+    const COPIES_OF_SLOT: usize = 1;
+
+    /// The number of copies that the entry stands for.
+    #[inline(always)]
+    fn copies_of(_entry: Entry) -> usize {
+        1
+    }
+
+    /// The entry of `copies` copies: of as many as a slot holds, if that is less.
+    #[inline(always)]
+    fn entry_of(fingerprint: Fingerprint, _copies: usize) -> Entry {
+        Entry::untagged(fingerprint)
+    }
+
+    /// True if an unmarked slot of `fingerprint` has room for another copy.
+    #[inline(always)]
+    fn has_counter(self, _fingerprint: Fingerprint) -> bool {
+        false
+    }
+
+    /// The number of copies, marked or not, beyond the first one of each slot.
+    #[inline(always)]
+    fn repeats(self) -> u64 {
+        0
+    }
+
+    /// The word, where the copies in unmarked slots of `fingerprint` occupy as few slots as possible.
+    #[inline(always)]
+    fn joined(self, _fingerprint: Fingerprint) -> Self {
+        self
+    }
 
     // The reservation.
 

@@ -10,6 +10,7 @@ mod batches;
 mod capacity;
 mod clear;
 mod concurrent_contract;
+mod counting;
 mod dedup;
 mod determinism;
 mod digest;

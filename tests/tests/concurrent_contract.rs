@@ -27,6 +27,7 @@ fn every_thread_finds_its_own_items() {
                     let (crowd, seed) = (1.25, threads as u64);
                     let round = Round {
                         bits,
+                        counter_bits: 0,
                         buckets,
                         threads,
                         operations,

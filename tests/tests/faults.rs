@@ -100,6 +100,7 @@ fn caught(patience: Duration, check: Check) -> Option<(String, u64)> {
             let (load, crowd, yields) = (0.9, [1.25, 0.3][seed as usize % 2], seed % 4 < 2);
             let round = Round {
                 bits,
+                counter_bits: 0,
                 buckets,
                 threads,
                 operations: 4_000,

@@ -23,6 +23,7 @@ fn every_history_has_an_order() {
             for seed in 0..4 {
                 let round = Round {
                     bits,
+                    counter_bits: 0,
                     buckets,
                     threads,
                     operations: 10_000,

@@ -48,6 +48,7 @@ fn every_window_has_an_order() {
             assert!(!late, "too little happens: {report}");
             let round = Round {
                 bits,
+                counter_bits: 0,
                 buckets: random.random_range(2..=6),
                 threads: random.random_range(2..=4),
                 operations: random.random_range(4..=24),

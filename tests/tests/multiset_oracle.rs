@@ -1,8 +1,10 @@
 //! To a single thread, a filter is a multiset of classes. Any sequence of operations, singly or in
 //! batches, gives the results of a map of counters. This also holds while the filter doubles, and
-//! when its own snapshot or clone replaces it.
+//! when its own snapshot or clone replaces it, and if its slots have counters.
 
-use crate::common::filters::{BITS, GROWABLE_BITS, slots, tiny};
+use crate::common::filters::{
+    BITS, COUNTING, GROWABLE_BITS, GROWABLE_COUNTING, slots, tiny, tiny_counting,
+};
 use guira::{CuckooFilter, InsertError};
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -22,6 +24,24 @@ enum Operation {
     Restore,
     Clone,
     FinishGrowth,
+}
+
+impl Operation {
+    /// The same operation for fewer items, so that each has more copies.
+    fn among(self, items: u64) -> Self {
+        let few = |all: Vec<u64>| all.into_iter().map(|item| item % items).collect();
+        match self {
+            Self::Insert(item) => Self::Insert(item % items),
+            Self::InsertUnique(item) => Self::InsertUnique(item % items),
+            Self::Remove(item) => Self::Remove(item % items),
+            Self::Contains(item) => Self::Contains(item % items),
+            Self::Count(item) => Self::Count(item % items),
+            Self::InsertBatch(items) => Self::InsertBatch(few(items)),
+            Self::RemoveBatch(items) => Self::RemoveBatch(few(items)),
+            Self::ContainsBatch(items) => Self::ContainsBatch(few(items)),
+            other => other,
+        }
+    }
 }
 
 fn operation(items: u64, batch: usize) -> impl Strategy<Value = Operation> {
@@ -55,8 +75,7 @@ struct Oracle {
 }
 
 impl Oracle {
-    fn new(bits: u32, buckets: usize, items: u64) -> Self {
-        let filter = tiny(bits, buckets);
+    fn new(filter: CuckooFilter, items: u64) -> Self {
         let mut class: Vec<u64> = Vec::new();
         for item in 0..items {
             // If an item is alone in the filter, the items of its class are the ones that are
@@ -84,14 +103,31 @@ impl Oracle {
 
     /// `Full` requires at least two full buckets.
     fn may_be_full(&self) -> bool {
-        self.len() >= 2 * self.filter.bucket_slots()
+        self.filter.slots_in_use() >= 2 * self.filter.bucket_slots()
     }
 
     /// True if the pair of the item is full of one class, or if the filter is full and cannot grow.
     fn must_be_full(&mut self, item: u64) -> bool {
-        let grows = GROWABLE_BITS.contains(&self.filter.fingerprint_bits());
-        let full = !grows && self.len() == slots(&self.filter);
-        full || *self.copies(item) == 2 * self.most_slots()
+        let grows = self.filter.max_capacity() > self.filter.capacity();
+        let full = !grows && self.len() == self.copies_of_slot() * slots(&self.filter);
+        full || *self.copies(item) == 2 * self.most_slots() * self.copies_of_slot()
+    }
+
+    /// The most copies that one slot holds.
+    fn copies_of_slot(&self) -> usize {
+        1 << self.filter.counter_bits()
+    }
+
+    /// The slots that the copies need, if each item has as few as possible, and if each copy has one.
+    fn slots_needed(&self) -> [usize; 2] {
+        let of_slot = self.copies_of_slot();
+        let few = self.copies.values().map(|copies| copies.div_ceil(of_slot));
+        let most = 2 * self.most_slots();
+        let many = self.copies.values().map(|&copies| match of_slot {
+            1 => copies,
+            _ => copies.min(most),
+        });
+        [few.sum(), many.sum()]
     }
 
     /// The maximum number of slots of a word. During a doubling, this is the number at the next
@@ -102,7 +138,8 @@ impl Oracle {
             return filter.bucket_slots();
         }
         // The rule of docs/FORMAT.md for the words of filters that can grow.
-        let stored = filter.fingerprint_bits() - (stats.doublings + 1);
+        let bits = filter.fingerprint_bits() + filter.counter_bits();
+        let stored = bits - (stats.doublings + 1);
         (54 / stored as usize).min(6)
     }
 
@@ -212,6 +249,8 @@ impl Oracle {
         assert_eq!(self.filter.len(), self.len());
         assert_eq!(self.filter.is_empty(), self.len() == 0);
         assert_eq!(self.filter.stats().failed_inserts, self.refused);
+        let [few, many] = self.slots_needed();
+        assert!((few..=many).contains(&self.filter.slots_in_use()));
     }
 
     /// Checks all classes, also the classes that the last operation did not name. A relocation or a failed
@@ -222,7 +261,7 @@ impl Oracle {
             assert_eq!(self.filter.count(&item), copies, "item {item}");
             assert_eq!(self.filter.contains(&item), copies > 0, "item {item}");
         }
-        let load = self.len() as f64 / slots(&self.filter) as f64;
+        let load = self.filter.slots_in_use() as f64 / slots(&self.filter) as f64;
         assert!((self.filter.load_factor() - load).abs() < 1e-12);
     }
 }
@@ -250,7 +289,7 @@ proptest! {
         buckets in 1..12_usize,
         operations in prop::collection::vec(operation(100, 70), 1..300),
     ) {
-        let mut oracle = Oracle::new(bits, buckets, 100);
+        let mut oracle = Oracle::new(tiny(bits, buckets), 100);
         for operation in operations {
             oracle.step(operation);
             oracle.all_agree();
@@ -266,9 +305,47 @@ proptest! {
         bits in prop::sample::select(GROWABLE_BITS.to_vec()),
         operations in prop::collection::vec(operation(500, 400), 1..300),
     ) {
-        let mut oracle = Oracle::new(bits, 2, 500);
+        let mut oracle = Oracle::new(tiny(bits, 2), 500);
         for (done, operation) in operations.into_iter().enumerate() {
             oracle.step(operation);
+            if done % 32 == 0 {
+                oracle.all_agree();
+            }
+        }
+        oracle.all_agree();
+    }
+}
+
+proptest! {
+    #![proptest_config(config(400))]
+
+    #[test]
+    fn so_is_one_with_counters(
+        bits in prop::sample::select(COUNTING.to_vec()),
+        buckets in 1..12_usize,
+        items in 2..100_u64,
+        operations in prop::collection::vec(operation(100, 70), 1..300),
+    ) {
+        let mut oracle = Oracle::new(tiny_counting(bits, buckets), 100);
+        for operation in operations {
+            oracle.step(operation.among(items));
+            oracle.all_agree();
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config(200))]
+
+    #[test]
+    fn so_is_one_with_counters_that_grows(
+        bits in prop::sample::select(GROWABLE_COUNTING.to_vec()),
+        items in 2..1_000_u64,
+        operations in prop::collection::vec(operation(1_000, 400), 1..300),
+    ) {
+        let mut oracle = Oracle::new(tiny_counting(bits, 2), 1_000);
+        for (done, operation) in operations.into_iter().enumerate() {
+            oracle.step(operation.among(items));
             if done % 32 == 0 {
                 oracle.all_agree();
             }

@@ -11,7 +11,7 @@
 //! take many repetitions to see the failure again.
 
 use crate::common::{
-    filters::{BITS, GROWABLE_BITS},
+    filters::{BITS, GROWABLE_BITS, GROWABLE_COUNTING},
     round::{Report, Round},
 };
 use rand::{RngExt, rngs::SmallRng};
@@ -34,17 +34,26 @@ fn budget() -> Duration {
             let seconds: u32 = seconds
                 .parse()
                 .expect("GUIRA_STRESS_SECONDS is a whole number");
-            Duration::from_secs(u64::from(seconds)) / (BITS.len() + GROWABLE_BITS.len()) as u32
+            let layouts = BITS.len() + GROWABLE_BITS.len() + 4;
+            Duration::from_secs(u64::from(seconds)) / layouts as u32
         }
         Err(_) => Duration::from_secs(1),
     }
 }
 
 fn stress(bits: u32) {
+    stress_counting(bits, 0);
+}
+
+fn stress_counting(bits: u32, counter_bits: u32) {
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     // Each run has another seed: repeating the last one would find less.
     let mut random: SmallRng = rand::make_rng();
-    let much = |report: &Report| match GROWABLE_BITS.contains(&bits) {
+    let grows = match counter_bits {
+        0 => GROWABLE_BITS.contains(&bits),
+        _ => GROWABLE_COUNTING.contains(&(bits, counter_bits)),
+    };
+    let much = |report: &Report| match grows {
         true => report.relocations > 0 && report.levels > 0,
         false => report.relocations > 0 && report.full > 0,
     };
@@ -55,6 +64,7 @@ fn stress(bits: u32) {
             assert!(!late, "too little happens: {report}");
             let round = Round {
                 bits,
+                counter_bits,
                 threads,
                 buckets: random.random_range(2..=16),
                 operations: 40_000 / threads,
@@ -67,7 +77,7 @@ fn stress(bits: u32) {
             let done = if owned { round.owned() } else { round.shared() };
             report += done.unwrap_or_else(|violation| panic!("{violation}"));
         }
-        println!("{bits} bits, {threads} threads: {report}");
+        println!("{bits} bits, counters of {counter_bits}, {threads} threads: {report}");
     }
 }
 
@@ -94,6 +104,26 @@ fn fingerprints_of_20_bits() {
 #[test]
 fn fingerprints_of_30_bits() {
     stress(30);
+}
+
+#[test]
+fn counters_of_4_bits() {
+    stress_counting(11, 4);
+}
+
+#[test]
+fn counters_of_8_bits() {
+    stress_counting(12, 8);
+}
+
+#[test]
+fn growing_counters_of_4_bits() {
+    stress_counting(13, 4);
+}
+
+#[test]
+fn growing_counters_of_8_bits() {
+    stress_counting(28, 8);
 }
 
 #[test]

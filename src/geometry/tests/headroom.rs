@@ -74,6 +74,7 @@ fn planes_have_the_room_that_was_measured() {
         prefixes: 0,
         levels,
         tag_bits: 0,
+        counter_bits: 0,
     };
     let growable = [(10, 1), (18, 9), (19, 9), (27, 18)].map(growable);
     for series in Series::fixed().chain(growable) {

@@ -10,7 +10,6 @@
 //! Items of one class cannot be told apart. The remaining copies must live as long as the remaining
 //! items, whichever these are. So the oldest copy is removed first.
 
-use super::take;
 use crate::{
     fault::{faulty, when_faulty},
     raw::{Now, RawFilter, copies::holds_marked},
@@ -62,8 +61,8 @@ impl<L: Layout> RawFilter<L> {
             (Some((age, young)), Some((older, entry))) if faulty!(older > age, RemoveYoungest => false) => {
                 self.take_beside_p(class, (p, young), (q, entry), patience)
             }
-            (Some((_, entry)), _) => take(p, entry),
-            (None, Some((_, entry))) => take(q, entry),
+            (Some((_, entry)), _) => self.take(p, entry),
+            (None, Some((_, entry))) => self.take(q, entry),
             (None, None) => Some(false),
         }
     }
@@ -81,10 +80,10 @@ impl<L: Layout> RawFilter<L> {
         (q, entry): (Loaded<'_, L>, Entry),
         patience: &mut usize,
     ) -> Option<bool> {
-        when_faulty!(OldestFromQ, return take(q, entry));
+        when_faulty!(OldestFromQ, return self.take(q, entry));
         if !q.word().is_unmarked() {
             return if self.announce(class, patience) {
-                take(q, entry)
+                self.take(q, entry)
             } else {
                 None
             };
@@ -96,7 +95,7 @@ impl<L: Layout> RawFilter<L> {
             if even { young } else { entry }
         });
         if renewed.is_some() && even {
-            take(p, young)
+            self.take(p, young)
         } else {
             None
         }

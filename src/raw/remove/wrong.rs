@@ -1,6 +1,5 @@
 //! Removes with one thing left out or done wrong, for negative controls.
 
-use super::take;
 use crate::{
     fault::{self, Fault},
     raw::{RawFilter, copies::holds_copy},
@@ -38,7 +37,7 @@ pub(super) fn try_remove<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<
     };
     for word in order {
         if holds_copy::<L>(word.word(), fingerprint, Always) {
-            return take(word, class.untagged());
+            return raw.take(word, class.untagged());
         }
     }
     let marks = [p, q].map(|loaded| loaded.word().mark_of(fingerprint));

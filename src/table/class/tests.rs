@@ -22,6 +22,7 @@ impl PackedLayout for EightBits {
     const LEVELS: &'static [Lanes] = &[Lanes::new(8, 4, 8)];
     const PHASE_BITS: u32 = 0;
     type Time = crate::table::time::Timeless;
+    type IfCounting<T: Send + Sync + 'static> = crate::memory::Nothing;
 }
 
 /// The fingerprints of a fixed filter, and the largest of them.

@@ -1,6 +1,9 @@
 //! How a packed word is divided: its slots, and the control bits beside them.
 
-use crate::table::entry::{Entry, Fingerprint};
+use crate::{
+    memory::Extra,
+    table::entry::{Entry, Fingerprint},
+};
 
 /// The maximum number of slots of a word.
 pub(crate) const MAX_SLOTS: usize = 7;
@@ -22,9 +25,13 @@ pub(crate) trait PackedLayout: Copy + Send + Sync + std::fmt::Debug + 'static {
     const LEVELS: &'static [Lanes];
     /// The number of bits of a growable filter's phase; 0 in a fixed layout.
     const PHASE_BITS: u32;
-    /// The number of uppermost bits of a slot that hold the tag of an expiring filter's copy; 0 in
-    /// other layouts. The number is the same at all levels.
+    /// The number of uppermost bits of a slot that hold a tag: the epoch of an expiring filter's copy,
+    /// or the counter of a counting filter. 0 in other layouts. The number is the same at all levels.
     const TAG_BITS: u32 = 0;
+    /// True if tags are counters.
+    const COUNTS: bool = false;
+    /// A value that a filter has only if tags are counters.
+    type IfCounting<T: Send + Sync + 'static>: Extra<T>;
     /// The time of a filter with this layout: a [`Time`](crate::table::time::Time). Words do not use
     /// it.
     type Time;
@@ -91,6 +98,8 @@ pub(crate) trait Masks: PackedLayout {
     const HAS_PHASE: bool = Self::PHASE_BITS != 0;
     /// The highest level that a word can have.
     const LAST_LEVEL: u32 = Self::LEVELS[0].bits - Self::LEVELS[Self::LEVELS.len() - 1].bits;
+    /// The number of bits of a counter; 0 in layouts without.
+    const COUNTER_BITS: u32 = if Self::COUNTS { Self::TAG_BITS } else { 0 };
     /// The largest tag.
     const LAST_TAG: u64 = (1 << Self::TAG_BITS) - 1;
     /// All bits that belong to a slot at some level.

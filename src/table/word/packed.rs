@@ -15,10 +15,12 @@
 //! * `U` says that the last slot, which is empty, holds a reservation's token.
 //! * Growable layouts keep the word's phase in the uppermost bits. It says how the slots lie.
 //! * In an expiring layout the uppermost bits of a slot are a [`tag`], the same number at all levels.
+//!   In a counting layout they are a [`counter`](self::counter).
 //!
 //! What comes goes to the lowest empty slot, and of several equal fingerprints the lowest one goes
 //! or is marked.
 
+mod counter;
 mod matching;
 mod phase;
 mod slots;
@@ -29,7 +31,7 @@ use crate::table::{
     entry::{Entry, Fingerprint},
     word::{
         Phases,
-        lanes::{Masks, PackedLayout},
+        lanes::{Masks, PackedLayout, fingerprint_of},
     },
 };
 use std::{fmt, marker::PhantomData};
@@ -97,8 +99,22 @@ impl<L: PackedLayout> Bucket for Packed<L> {
     #[inline(always)]
     fn match_settled(p: Bits, q: Bits, fingerprint: Fingerprint, hint: Self) -> (bool, bool) {
         let (p, q) = (Self::unpack(p.0), Self::unpack(q.0));
-        let matches = Self::either_matches(p, q, fingerprint, hint);
+        let matches = if L::COUNTS {
+            Self::either_has(p, q, fingerprint, hint)
+        } else {
+            Self::either_matches(p, q, fingerprint, hint)
+        };
         (Self::both_settled(p, q, hint), matches)
+    }
+
+    #[inline(always)]
+    fn plus_in_emptier(one: Bits, other: Bits, entry: Entry) -> Option<(bool, Bits)> {
+        if L::COUNTS
+            && let Some(counted) = Self::counted_in_either(one, other, entry)
+        {
+            return Some(counted);
+        }
+        super::plus_in_emptier::<Self>(one, other, entry)
     }
 
     #[inline]
@@ -109,6 +125,24 @@ impl<L: PackedLayout> Bucket for Packed<L> {
     #[inline]
     fn count(self, entry: Entry) -> usize {
         self.unmarked_matches(entry).count_ones() as usize
+    }
+
+    #[inline(always)]
+    fn has(self, fingerprint: Fingerprint) -> bool {
+        if L::COUNTS {
+            self.unmarked_with(fingerprint) != 0
+        } else {
+            self.holds(Entry::untagged(fingerprint))
+        }
+    }
+
+    #[inline]
+    fn copies(self, fingerprint: Fingerprint) -> usize {
+        if L::COUNTS {
+            self.counted(fingerprint)
+        } else {
+            self.count(Entry::untagged(fingerprint))
+        }
     }
 
     #[inline(always)]
@@ -144,6 +178,9 @@ impl<L: PackedLayout> Bucket for Packed<L> {
 
     #[inline(always)]
     fn minus(self, entry: Entry) -> Self {
+        if L::COUNTS {
+            return self.minus_counted(fingerprint_of::<L>(entry));
+        }
         let place = self.place(self.unmarked_matches(entry));
         Self::from_bits(self.bits ^ (self.stored(entry) * place))
     }
@@ -185,7 +222,12 @@ impl<L: PackedLayout> Bucket for Packed<L> {
 
     #[inline]
     fn is_marked(self, mark: Mark, entry: Entry) -> bool {
-        self.bits & L::MARK == Self::code(mark) && self.slot(0) == self.stored(entry)
+        let different = self.slot(0) ^ self.stored(entry);
+        let matters = match L::COUNTS {
+            true => self.stored_of_fingerprint(),
+            false => u64::MAX,
+        };
+        self.bits & L::MARK == Self::code(mark) && different & matters == 0
     }
 
     #[inline]
@@ -237,6 +279,58 @@ impl<L: PackedLayout> Bucket for Packed<L> {
     #[inline]
     fn without_marked(self) -> Self {
         self.unmarked().set(0, 0)
+    }
+
+    #[inline(always)]
+    fn minus_marked(self) -> Self {
+        if L::COUNTS {
+            self.minus_counted_marked()
+        } else {
+            self.remarked(Mark::Killed)
+        }
+    }
+
+    // Counters.
+
+    const COPIES_OF_SLOT: usize = 1 << L::COUNTER_BITS;
+
+    #[inline(always)]
+    fn copies_of(entry: Entry) -> usize {
+        match L::COUNTS {
+            true => 1 + (entry.bits() >> L::FINGERPRINT_BITS) as usize,
+            false => 1,
+        }
+    }
+
+    #[inline(always)]
+    fn entry_of(fingerprint: Fingerprint, copies: usize) -> Entry {
+        let repeats = match L::COUNTS {
+            true => (copies as u64).saturating_sub(1).min(L::LAST_TAG),
+            false => 0,
+        };
+        Entry::new(fingerprint.bits() | repeats << L::FINGERPRINT_BITS)
+    }
+
+    #[inline]
+    fn has_counter(self, fingerprint: Fingerprint) -> bool {
+        L::COUNTS && self.unmarked_with(fingerprint) & self.with_room() != 0
+    }
+
+    #[inline]
+    fn repeats(self) -> u64 {
+        if !L::COUNTS {
+            return 0;
+        }
+        let tag = |slot| self.slot(slot) >> (self.lanes().bits - L::TAG_BITS);
+        (0..self.slots()).map(tag).sum()
+    }
+
+    fn joined(self, fingerprint: Fingerprint) -> Self {
+        if L::COUNTS {
+            self.with_slots_joined(fingerprint)
+        } else {
+            self
+        }
     }
 
     // The reservation in the last slot.

@@ -3,7 +3,6 @@
 
 use super::{
     classes::classes,
-    filters::tiny,
     round::{Report, Round, fill},
 };
 use guira::{CuckooFilter, InsertError};
@@ -13,7 +12,7 @@ use std::{sync::Barrier, thread};
 impl Round {
     /// Each class has one writer. Returns the first wrong result as an error.
     pub(crate) fn owned(self) -> Result<Report, String> {
-        let filter = tiny(self.bits, self.buckets);
+        let filter = self.filter();
         let classes = classes(&filter, self.classes_wanted(&filter), self.seed);
         let filled = fill(&filter, &classes, self.load);
         let barrier = Barrier::new(self.threads);

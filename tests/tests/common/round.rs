@@ -1,7 +1,7 @@
 //! Rounds of concurrent operations on a tiny, nearly full filter, in which hardly any insert
 //! succeeds without relocations.
 
-use super::filters::slots;
+use super::filters::{slots, tiny, tiny_counting};
 use guira::CuckooFilter;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use std::{fmt, ops::AddAssign, thread};
@@ -10,6 +10,8 @@ use std::{fmt, ops::AddAssign, thread};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Round {
     pub(crate) bits: u32,
+    /// The size of counters; 0 for none.
+    pub(crate) counter_bits: u32,
     pub(crate) buckets: usize,
     pub(crate) threads: usize,
     /// The number of operations of each thread.
@@ -73,9 +75,10 @@ impl fmt::Display for Report {
 pub(crate) fn fill(filter: &CuckooFilter, classes: &[u64], load: f64) -> Vec<i64> {
     let wanted = (slots(filter) as f64 * load).round() as usize;
     let mut copies = vec![0; classes.len()];
-    for _ in 0..2 * filter.bucket_slots() {
+    for _ in 0..2 * filter.bucket_slots() << filter.counter_bits() {
         for (copies, &class) in copies.iter_mut().zip(classes) {
-            *copies += i64::from(filter.len() < wanted && filter.insert_hash(class).is_ok());
+            let more = filter.slots_in_use() < wanted;
+            *copies += i64::from(more && filter.insert_hash(class).is_ok());
         }
     }
     copies
@@ -86,6 +89,14 @@ impl Round {
     pub(crate) fn classes_wanted(&self, filter: &CuckooFilter) -> usize {
         let count = (slots(filter) as f64 * self.crowd) as usize;
         count.max(2 * self.threads)
+    }
+
+    /// The filter of the round, which is empty.
+    pub(crate) fn filter(&self) -> CuckooFilter {
+        match self.counter_bits {
+            0 => tiny(self.bits, self.buckets),
+            counter_bits => tiny_counting((self.bits, counter_bits), self.buckets),
+        }
     }
 
     pub(crate) fn random(&self, thread: usize) -> SmallRng {
@@ -132,6 +143,10 @@ impl Round {
         if !filter.is_empty() {
             return Err(format!("{} copies are left in {self:?}", filter.len()));
         }
+        if filter.slots_in_use() != 0 {
+            let slots = filter.slots_in_use();
+            return Err(format!("{slots} slots are left in use in {self:?}"));
+        }
         // During a doubling, words differ in their number of slots.
         filter.finish_growth();
         for &class in classes {
@@ -139,7 +154,7 @@ impl Round {
                 .take_while(|_| filter.insert_hash(class).is_ok())
                 .count();
             let slots = filter.bucket_slots();
-            if fitted != 2 * slots {
+            if fitted != 2 * slots << filter.counter_bits() {
                 return Err(format!(
                     "only {fitted} copies fit when all is removed, in {self:?}"
                 ));

@@ -3,7 +3,6 @@
 use super::{
     batch::batch,
     event::Event,
-    filters::tiny,
     history::check,
     round::{Report, Round, fill},
     step::{Keys, step},
@@ -14,7 +13,7 @@ use std::{sync::Barrier, thread, time::Instant};
 impl Round {
     /// All threads write all classes. Returns an error if no order explains a result.
     pub(crate) fn shared(self) -> Result<Report, String> {
-        let filter = tiny(self.bits, self.buckets);
+        let filter = self.filter();
         let keys = Keys::new(&filter, self.classes_wanted(&filter), self.seed);
         let classes = &keys.hashes[..];
         let before = fill(&filter, classes, self.load);

@@ -3,7 +3,7 @@
 
 use super::{
     event::Event,
-    filters::{GROWABLE_BITS, tiny},
+    filters::GROWABLE_BITS,
     round::{Report, Round, fill},
     step::{Keys, step},
     wgl::has_order,
@@ -33,7 +33,7 @@ impl Round {
     /// A filter that can grow has hundreds of slots. There the threads write a few classes, and
     /// also insert residents, for which the filter doubles until all are inserted.
     pub(crate) fn windows(self, windows: usize) -> Result<Report, String> {
-        let filter = tiny(self.bits, self.buckets);
+        let filter = self.filter();
         let grows = GROWABLE_BITS.contains(&self.bits);
         let classes = match grows {
             true => CONTENDED,

@@ -96,3 +96,33 @@ fn old_snapshots_of_semi_sorted_words_can_be_read_and_answer() {
         assert_removes_all(&restored);
     }
 }
+
+#[test]
+fn old_snapshots_with_counters_can_be_read_and_answer() {
+    for (bits, counter_bits, doublings) in [(11, 4, 0), (12, 8, 0), (13, 4, 1), (28, 8, 1)] {
+        let restored = golden(&format!("counters-{bits}-{counter_bits}"), || {
+            let builder = CuckooFilter::builder().fingerprint_bits(bits).seed(0x5eed);
+            let builder = builder.counter_bits(counter_bits).capacity(150);
+            let filter = match doublings {
+                0 => builder.build(),
+                _ => builder.max_capacity(5_000).build(),
+            };
+            let filter = filter.expect("a filter");
+            let mut items = fill(&filter, 0..100);
+            while filter.stats().buckets_to_split == 0 && doublings > 0 {
+                items += fill(&filter, items..items + 1);
+            }
+            for item in 0..10_usize {
+                filter.insert_batch(&[item; 7]).expect("room");
+            }
+            with_items(filter)
+        });
+        assert_eq!(restored.counter_bits(), counter_bits);
+        assert!((0..10_usize).all(|item| restored.count(&item) >= 8));
+        for item in 0..10_usize {
+            assert!((0..7).all(|_| restored.remove(&item)));
+        }
+        assert_removes_all(&restored);
+        assert_eq!(restored.slots_in_use(), 0);
+    }
+}

@@ -6,8 +6,8 @@ mod growable;
 use super::common::{
     allocated::allocated_by,
     fields::{
-        BUCKETS, CAPACITY, FINGERPRINT_BITS, HEADER, LEVEL, LEVELS, MAX_CAPACITY, PREFIXES, PROBE,
-        RESERVED_NUMBER, SEED, SLOTS, TAG, WORDS, fix_checksum, number, with, with_byte,
+        BUCKETS, CAPACITY, COUNTER_BITS, FINGERPRINT_BITS, HEADER, LEVEL, LEVELS, MAX_CAPACITY,
+        PREFIXES, PROBE, SEED, SLOTS, TAG, WORDS, fix_checksum, number, with, with_byte,
     },
     layouts::{GROWABLE, LAYOUTS, SEMI_SORTED, fill, filter, semi_sorted},
 };
@@ -134,11 +134,12 @@ fn sizes_that_cannot_be() {
     }
 }
 
-/// Reserved fields must be 0, because a later version may define them.
 #[test]
-fn reserved_bytes_must_be_0() {
+fn counters_that_no_filter_has() {
     for (_, bytes) in small() {
-        assert_geometry(&with(&bytes, RESERVED_NUMBER, 1 << 63), "reserved bytes");
+        for counter_bits in [1, 2, 3, 5, 16, 1 << 32, 1 << 63] {
+            assert_geometry(&with(&bytes, COUNTER_BITS, counter_bits), "counter bits");
+        }
     }
 }
 

@@ -64,22 +64,22 @@ impl Now {
 
 /// The places of fingerprints and tags in a word of one level.
 #[derive(Clone, Copy)]
-struct Places {
+pub(super) struct Places {
     lanes: Lanes,
     /// Bit 0 of each fingerprint.
-    ones: u64,
+    pub(super) ones: u64,
     /// The top bit of each fingerprint.
-    tops: u64,
+    pub(super) tops: u64,
     /// The other bits of each fingerprint.
     lows: u64,
     /// All bits of each fingerprint.
-    fingerprints: u64,
+    pub(super) fingerprints: u64,
     /// Bit 0 of each tag.
-    tag_ones: u64,
+    pub(super) tag_ones: u64,
     /// All bits of each tag.
-    tags: u64,
+    pub(super) tags: u64,
     /// The bit above each tag. It belongs to the next slot, to the control bits or to nothing.
-    above: u64,
+    pub(super) above: u64,
 }
 
 impl Places {
@@ -191,7 +191,7 @@ const fn splats(first: u64, distance: u64) -> [[u64; 2]; 16] {
 impl<L: PackedLayout> Packed<L> {
     /// The places in this word.
     #[inline(always)]
-    fn places(self) -> &'static Places {
+    pub(super) fn places(self) -> &'static Places {
         if L::HAS_PHASE {
             &Levels::<L>::ALL[self.level() as usize]
         } else {
@@ -202,7 +202,7 @@ impl<L: PackedLayout> Packed<L> {
     /// The top bit of each fingerprint that is `fingerprint`, whatever the tag, and also if there
     /// is a mark. The word must not be reserved.
     #[inline(always)]
-    fn with_fingerprint(self, fingerprint: Fingerprint) -> u64 {
+    pub(super) fn with_fingerprint(self, fingerprint: Fingerprint) -> u64 {
         let &Places {
             ones, lows, tops, ..
         } = self.places();

@@ -11,7 +11,7 @@ pub(crate) const CAPACITY: usize = 24;
 pub(crate) const MAX_CAPACITY: usize = 32;
 pub(crate) const SEED: usize = 40;
 pub(crate) const PROBE: usize = 48;
-pub(crate) const RESERVED_NUMBER: usize = 56;
+pub(crate) const COUNTER_BITS: usize = 56;
 /// The positions of the level of the first pass, the tag of its first chunk, and its first word.
 pub(crate) const LEVEL: usize = 64;
 pub(crate) const TAG: usize = 72;

@@ -1,0 +1,146 @@
+//! Counters: in a counting filter each slot says how many copies it stands for.
+//!
+//! A slot holds an *entry*: a fingerprint, and above that the number of *repeats*, which are the copies
+//! beyond the first one. So an entry without repeats is the fingerprint alone, as in other filters, and
+//! an empty slot is 0. Moves and searches handle whole entries; a move carries all copies of a slot.
+//!
+//! An insert adds a repeat to an unmarked slot of its class that has room, and a remove takes one away.
+//! Under a mark only a remove changes the repeats.
+
+use super::{Bits, Bucket, Mark, Packed};
+use crate::table::{
+    entry::{Entry, Fingerprint},
+    word::lanes::{Masks, PackedLayout, fingerprint_of},
+};
+use std::hint::select_unpredictable;
+
+#[cfg(target_feature = "sse2")]
+use safe_arch::{
+    cmp_eq_mask_i16_m128i, cmp_eq_mask_i32_m128i, move_mask_i8_m128i, set_i64_m128i,
+    set_splat_i64_m128i, zeroed_m128i,
+};
+
+impl<L: PackedLayout> Packed<L> {
+    /// True if any slot of either word holds `fingerprint`, if both words are settled.
+    #[inline(always)]
+    pub(super) fn either_has(p: Self, q: Self, fingerprint: Fingerprint, hint: Self) -> bool {
+        let places = hint.places();
+        let broadcast = hint.stored(Entry::untagged(fingerprint)) * places.ones;
+        #[cfg(target_feature = "sse2")]
+        if !L::HAS_PHASE && matches!(L::LEVELS[0].distance, 16 | 32) {
+            let words = set_i64_m128i(q.bits as i64, p.bits as i64);
+            let different = (words ^ set_splat_i64_m128i(broadcast as i64))
+                & set_splat_i64_m128i(places.fingerprints as i64);
+            let equal = match L::LEVELS[0].distance {
+                16 => cmp_eq_mask_i16_m128i(different, zeroed_m128i()),
+                _ => cmp_eq_mask_i32_m128i(different, zeroed_m128i()),
+            };
+            return move_mask_i8_m128i(equal) != 0;
+        }
+        // As in `either_matches`: in each word exact for its lowest slot that is 0.
+        let zero = |word: Self| {
+            let different = (word.bits ^ broadcast) & places.fingerprints;
+            different.wrapping_sub(places.ones) & !different
+        };
+        (zero(p) | zero(q)) & places.tops != 0
+    }
+
+    /// The top bit of each unmarked fingerprint that is `fingerprint`. The word must not be reserved.
+    #[inline(always)]
+    pub(super) fn unmarked_with(self, fingerprint: Fingerprint) -> u64 {
+        debug_assert!(!self.is_reserved());
+        let found = self.with_fingerprint(fingerprint);
+        if self.is_unmarked() {
+            found
+        } else {
+            found & !self.lanes().largest
+        }
+    }
+
+    /// The top bit of each fingerprint whose counter is not at its maximum.
+    ///
+    /// In each slot by itself: adding 1 to a counter of all ones carries into the bit above.
+    #[inline(always)]
+    pub(super) fn with_room(self) -> u64 {
+        let places = self.places();
+        let full = ((self.bits & places.tags) + places.tag_ones) & places.above;
+        places.tops & !(full >> (L::TAG_BITS + 1))
+    }
+
+    /// The question of an insert: returns the first word in which an unmarked slot of the class has
+    /// room, with the copy added, and whether that is `other`.
+    #[inline(always)]
+    pub(super) fn counted_in_either(one: Bits, other: Bits, entry: Entry) -> Option<(bool, Bits)> {
+        let fingerprint = fingerprint_of::<L>(entry);
+        let [one, other] = [one, other].map(|bits| Self::unpack(bits.0).without_reservation());
+        let found = |word: Self| word.unmarked_with(fingerprint) & word.with_room();
+        let (in_one, in_other) = (found(one), found(other));
+        if in_one | in_other == 0 {
+            return None;
+        }
+        let (into, tops) = match in_one {
+            0 => (other, in_other),
+            _ => (one, in_one),
+        };
+        let repeat = (tops & tops.wrapping_neg()) << 1;
+        Some((in_one == 0, Bits(into.bits + repeat)))
+    }
+
+    /// The number of copies of `fingerprint` in unmarked slots.
+    pub(super) fn counted(self, fingerprint: Fingerprint) -> usize {
+        let matches = self.unmarked_with(fingerprint);
+        let top = self.lanes().bits - L::TAG_BITS - 1;
+        let copies = |slot: usize| {
+            let is_match = matches >> (self.lanes().distance * slot as u32 + top) & 1 != 0;
+            let entry = self.entry_in(slot, fingerprint);
+            if is_match { Self::copies_of(entry) } else { 0 }
+        };
+        (0..self.slots()).map(copies).sum()
+    }
+
+    /// The word without one copy of `fingerprint`; the same word if it holds none.
+    #[inline(always)]
+    pub(super) fn minus_counted(self, fingerprint: Fingerprint) -> Self {
+        let matches = self.unmarked_with(fingerprint);
+        let top = matches & matches.wrapping_neg();
+        // The counter is just above the fingerprint. It is 0, or one repeat goes.
+        let repeat = top << 1;
+        let has_repeats = self.bits & repeat.wrapping_mul(L::LAST_TAG) != 0;
+        let place = top >> (self.lanes().bits - L::TAG_BITS - 1);
+        let only = self.stored(Entry::untagged(fingerprint)) * place;
+        Self::from_bits(self.bits - select_unpredictable(has_repeats, repeat, only))
+    }
+
+    /// The marked word less one copy of its entry: K if that was the last one.
+    pub(super) fn minus_counted_marked(self) -> Self {
+        debug_assert!(!self.is_unmarked());
+        let repeat = self.stored_of_fingerprint() + 1;
+        match self.slot(0) >= repeat {
+            true => Self::from_bits(self.bits - repeat),
+            false => self.remarked(Mark::Killed),
+        }
+    }
+
+    /// The word, where the copies in unmarked slots of `fingerprint` occupy as few slots as possible.
+    #[cold]
+    pub(super) fn with_slots_joined(self, fingerprint: Fingerprint) -> Self {
+        let matches = self.unmarked_with(fingerprint);
+        let (distance, mut left) = (self.lanes().distance, self.counted(fingerprint));
+        let (mut word, mut rest) = (self, matches);
+        while rest != 0 {
+            let slot = (rest.trailing_zeros() / distance) as usize;
+            rest &= rest - 1;
+            let copies = left.min(Self::COPIES_OF_SLOT);
+            left -= copies;
+            let stored = match copies {
+                0 => 0,
+                _ => self.stored(Self::entry_of(fingerprint, copies)),
+            };
+            word = word.set(slot, stored);
+        }
+        word
+    }
+}
+
+#[cfg(test)]
+mod tests;
