@@ -176,6 +176,11 @@ impl Server {
         self.memory("VmRSS:")
     }
 
+    /// The most memory that was resident at any time.
+    pub(crate) fn peak_resident_bytes(&self) -> usize {
+        self.memory("VmHWM:")
+    }
+
     /// The bytes in the line with this name of the process's status.
     pub(crate) fn memory(&self, name: &str) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()));
