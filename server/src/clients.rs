@@ -127,7 +127,7 @@ impl Clients {
         if largest.unread.bytes() < own {
             return None;
         }
-        // Under the lock, so that another caller does not end a further client meanwhile.
+        // Under the lock, so that a concurrent caller does not end a further client.
         largest.unread.end(pool);
         largest.kill();
         Some(largest.clone())
