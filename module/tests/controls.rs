@@ -2,7 +2,11 @@
 
 mod common;
 
-use common::{Engine, FAULT, ask, digest, dump, is_skipped, load, refusal, text, try_ask, until};
+use common::{
+    Engine, FAULT, ask,
+    cluster::{Cluster, PRIMARIES},
+    digest, dump, is_skipped, load, refusal, text, try_ask, until,
+};
 use redis::Value;
 
 fn follow(replica: &Engine, primary: &Engine) {
@@ -101,6 +105,47 @@ fn slots_do_not_move_at_once_unless_the_engine_is_told() {
             fault == "NO_SLOT_MIGRATION",
             "{fault}: {refused}"
         );
+    }
+}
+
+/// Valkey 9 reads an uninitialized variable if a module replicates a command without keys while a
+/// slot leaves the node. A build with faults sets it to the value that ends the migration.
+#[test]
+fn the_clock_moves_while_a_slot_moves() {
+    const SLOT: (u16, u16) = (0, 0);
+    if is_skipped() {
+        return;
+    }
+    for (fault, message) in [
+        ("NONE", ""),
+        (
+            "REPLICATE_CLOCK",
+            "A module replicated a cross-slot command",
+        ),
+    ] {
+        let cluster = Cluster::start_with(PRIMARIES, &[FAULT, fault]);
+        let mut client = cluster.0[0].client();
+        let pause = "DEBUG SLOTMIGRATION PREVENT-PAUSE";
+        // The migration waits for the writes to stop until this is 0 again.
+        let waits = try_ask::<()>(&mut client, &format!("{pause} 1")).is_ok();
+        if !cluster.begin_migration(0, 1, &[SLOT]) {
+            eprintln!("this engine has no CLUSTER MIGRATESLOTS");
+            return;
+        }
+        assert!(waits, "the migration may be over before the clock moves");
+        // The key is on the first node, in the slot 3300.
+        ask::<()>(&mut client, "CF.RESERVE b 100 WINDOW 1 EPOCHS 2");
+        ask::<i64>(&mut client, "CF.ADD b a");
+        until("the item is forgotten", || {
+            ask::<i64>(&mut client, "CF.EXISTS b a") == 0
+        });
+        assert_eq!(cluster.exports(0)[0]["message"], message);
+        if fault == "NONE" {
+            ask::<()>(&mut client, &format!("{pause} 0"));
+            until("the slot has moved", || {
+                cluster.exports(0)[0]["state"] == "success"
+            });
+        }
     }
 }
 

@@ -1,8 +1,13 @@
 //! The connected clients, for commands that list or end connections.
 
+mod unread;
+
+pub use unread::{Ended, Unread};
+
 use crate::{
     command::{COMMANDS, Command},
     lock::lock,
+    pools::Pool,
     resp::Protocol,
 };
 use std::{
@@ -50,8 +55,8 @@ pub struct Client {
     last_command: AtomicUsize,
     /// The time at which it last sent something, in milliseconds after `since`.
     last_active: AtomicU64,
-    /// The number of bytes of unread replies, if it is large.
-    unread: AtomicUsize,
+    /// Its replies, as far as they do not fit into the small buffer of its connection.
+    pub unread: Unread,
     /// True if the client no longer counts.
     gone: AtomicBool,
     killed: AtomicBool,
@@ -105,23 +110,27 @@ impl Clients {
         Some(client)
     }
 
-    /// Ends the connection of the client with the most unread replies. Does nothing if connections
-    /// that are about to end account for `excess` bytes. Linear in the number of clients.
-    pub fn kill_largest(&self, excess: usize) -> Option<Arc<Client>> {
+    /// Ends the connection of the client with the most unread replies, and frees them. Does nothing if
+    /// `client` would have more with `more` bytes, or none has any. Linear in the number of clients.
+    pub fn end_largest(
+        &self,
+        pool: &Pool,
+        client: Option<&Client>,
+        more: usize,
+    ) -> Option<Arc<Client>> {
         let all = self.lock(List::All);
-        let (mut ending, mut largest) = (0, None);
-        for client in all.values() {
-            let unread = client.unread.load(Relaxed);
-            if client.was_killed() {
-                ending += unread;
-            } else if unread > largest.map_or(0, |(unread, _)| unread) {
-                largest = Some((unread, client));
-            }
+        let others = all
+            .values()
+            .filter(|other| client.is_none_or(|client| client.id != other.id));
+        let largest = others.max_by_key(|other| other.unread.bytes())?;
+        let own = client.map_or(1, |client| client.unread.bytes() + more);
+        if largest.unread.bytes() < own {
+            return None;
         }
-        let (_, client) = largest.filter(|_| excess > ending)?;
-        // Under the lock, so that another caller counts this client among those about to end.
-        client.kill();
-        Some(client.clone())
+        // Under the lock, so that a concurrent caller does not end a further client.
+        largest.unread.end(pool);
+        largest.kill();
+        Some(largest.clone())
     }
 
     fn lock(&self, list: List) -> MutexGuard<'_, ByNumber> {
@@ -160,7 +169,7 @@ impl Client {
             speaks_resp3: AtomicBool::new(false),
             last_command: AtomicUsize::new(usize::MAX),
             last_active: AtomicU64::new(0),
-            unread: AtomicUsize::new(0),
+            unread: Unread::default(),
             gone: AtomicBool::new(false),
             killed: AtomicBool::new(false),
             kill: Notify::new(),
@@ -185,11 +194,6 @@ impl Client {
         let since = now.saturating_duration_since(self.since).as_millis();
         self.last_active
             .store(u64::try_from(since).unwrap_or(u64::MAX), Relaxed);
-    }
-
-    /// Sets the number of bytes of replies that the client has not read.
-    pub fn set_unread(&self, bytes: usize) {
-        self.unread.store(bytes, Relaxed);
     }
 
     /// Stops counting it among the connected clients. Returns true the first time.
@@ -266,25 +270,40 @@ mod tests {
         }
     }
 
-    fn client(owner: &Arc<Owner>, id: u64, unread: usize) -> (Arc<Client>, Listed<Owner>) {
+    fn client(
+        owner: &Arc<Owner>,
+        pool: &Pool,
+        id: u64,
+        unread: usize,
+    ) -> (Arc<Client>, Listed<Owner>) {
         let client = Arc::new(Client::new(id, String::new()));
-        client.set_unread(unread);
+        assert!(pool.charge(unread));
+        client.unread.push(pool, vec![0; unread]).unwrap();
         let listed = Clients::enter(owner.clone(), &client);
         (client, listed)
     }
 
     #[test]
-    fn the_largest_go_first_and_no_more_than_needed() {
+    fn the_largest_go_first_and_free_their_memory() {
         let owner = Arc::new(Owner(Clients::default()));
-        let all = [(1, 10), (2, 30), (3, 20)].map(|(id, unread)| client(&owner, id, unread));
-        let kill = |excess| owner.0.kill_largest(excess).map(|client| client.id);
-        assert_eq!(kill(0), None);
-        assert_eq!(kill(25), Some(2));
-        // The connections that are about to end account for the excess.
-        assert_eq!(kill(25), None);
-        assert_eq!(kill(31), Some(3));
-        assert_eq!(kill(60), Some(1));
-        assert_eq!(kill(61), None);
+        let pool = Pool::new(60, Arc::default());
+        let all = [(1, 10), (2, 30), (3, 20)].map(|(id, unread)| client(&owner, &pool, id, unread));
+        let end = |id: usize, more| {
+            let largest = owner.0.end_largest(&pool, Some(&all[id - 1].0), more)?;
+            assert!(largest.was_killed());
+            Some(largest.id)
+        };
+        assert!(!pool.charge(1));
+        // The client itself would have the most.
+        assert_eq!((end(1, 21), end(2, 0)), (None, None));
+        assert_eq!((end(1, 20), pool.bytes()), (Some(2), 30));
+        // It gets nothing from then on.
+        assert!(pool.charge(5));
+        assert_eq!(all[1].0.unread.push(&pool, vec![0; 5]), Err(Ended));
+        assert_eq!(all[1].0.unread.append(0, |_| ()), Err(Ended));
+        assert_eq!((end(2, 0), pool.bytes()), (Some(3), 10));
+        let end_any = || Some(owner.0.end_largest(&pool, None, 0)?.id);
+        assert_eq!((end_any(), end_any(), pool.bytes()), (Some(1), None, 0));
         drop(all);
         assert!(owner.0.all().is_empty());
     }

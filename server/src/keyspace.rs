@@ -21,7 +21,7 @@ pub use names::{CopyError, Deadline, RenameError};
 pub use ticks::Lane;
 pub use watch::Watched;
 
-use crate::lock::lock;
+use crate::{lock::lock, used::Used};
 use deadlines::{Deadlines, INDEXED};
 use guira::CuckooFilter;
 use guira_commands::{Clock, Filter, Growth, GrowthError, Wanted};
@@ -69,6 +69,8 @@ pub struct Keyspace {
     turn: Mutex<()>,
     /// The number of bytes in use.
     used: AtomicUsize,
+    /// The same bytes, and those of requests and replies.
+    total: Arc<Used>,
     /// The maximum number of bytes in use; `usize::MAX` for no limit.
     limit: AtomicUsize,
     /// The growth of the last filter without a window, with the requested options and the limit for
@@ -98,6 +100,7 @@ impl Keyspace {
             watched: AtomicUsize::new(0),
             turn: Mutex::default(),
             used: AtomicUsize::new(0),
+            total: Arc::default(),
             limit: limit.into(),
             growth: Mutex::new(None),
         }
@@ -286,7 +289,7 @@ impl Keyspace {
         let mut deadlines = lock(&self.deadlines);
         for (key, filter, deadline) in filters {
             let (filter, bytes) = to_be_charged(&key, filter.into());
-            self.used.fetch_add(bytes, Ordering::Relaxed);
+            self.add(bytes);
             if deadline.is_some() {
                 self.set_deadline(&key, &filter, deadline, &mut deadlines);
             }
@@ -336,6 +339,12 @@ impl Keyspace {
         self.used.load(Ordering::Relaxed)
     }
 
+    /// The bytes charged for all keys, and the bytes of requests and replies.
+    #[must_use]
+    pub fn total(&self) -> &Arc<Used> {
+        &self.total
+    }
+
     /// The maximum number of bytes that may be charged.
     #[must_use]
     pub fn limit(&self) -> usize {
@@ -372,7 +381,7 @@ impl Keyspace {
         let mut before = charged.load(Ordering::Relaxed);
         // The loop ends at once for a deleted filter, whose charge is `GONE`.
         while before < bytes {
-            self.used.fetch_add(bytes - before, Ordering::Relaxed);
+            self.add(bytes - before);
             // Release: `discharge` releases only bytes that have been added.
             match charged.compare_exchange(before, bytes, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return,
@@ -416,12 +425,21 @@ impl Keyspace {
         let fits = |used: usize| Some(used.checked_add(bytes)?).filter(|&sum| sum <= limit);
         self.used
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
-            .map(drop)
+            .map(|_| {
+                self.total.add(bytes);
+            })
             .map_err(|used| self.refusal(bytes, used))
+    }
+
+    /// Charges `bytes` regardless of the limit.
+    fn add(&self, bytes: usize) {
+        self.used.fetch_add(bytes, Ordering::Relaxed);
+        self.total.add(bytes);
     }
 
     /// Releases charged bytes.
     pub fn release(&self, bytes: usize) {
+        self.total.subtract(bytes);
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 

@@ -54,3 +54,4 @@ pub mod standby;
 pub mod stats;
 pub mod store;
 pub mod tunable;
+pub mod used;

@@ -153,6 +153,11 @@ fn memory_and_saves(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt
             keyspace.used() as f64,
         ),
         (
+            "guira_memory_used_peak_bytes",
+            "The most bytes of filters, requests and replies at any time",
+            keyspace.total().peak() as f64,
+        ),
+        (
             "guira_requests_memory_bytes",
             "Bytes of requests that have come in part, or wait",
             server.pools.requests.bytes() as f64,

@@ -1,7 +1,10 @@
 //! The memory for requests and replies of all clients.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use tokio::sync::{Notify, futures::Notified};
+use crate::used::Used;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
 
 /// The most bytes of requests and replies of all clients that have not authenticated. It suffices
 /// for a thousand partial requests.
@@ -21,42 +24,43 @@ pub struct Pools {
 /// The bytes of one kind, and their limit.
 #[derive(Debug)]
 pub struct Pool {
-    bytes: AtomicUsize,
+    bytes: Used,
     most: AtomicUsize,
-    freed: Notify,
+    /// The bytes of all pools and of all keys.
+    used: Arc<Used>,
 }
 
 impl Pools {
-    /// Creates pools with these limits.
+    /// Creates pools with these limits, whose bytes count as used.
     #[must_use]
-    pub fn new(requests: usize, replies: usize) -> Self {
+    pub fn new(requests: usize, replies: usize, used: &Arc<Used>) -> Self {
         Self {
-            requests: Pool::new(requests),
-            replies: Pool::new(replies),
-            unauthenticated: Pool::new(BEFORE_AUTHENTICATION),
+            requests: Pool::new(requests, used.clone()),
+            replies: Pool::new(replies, used.clone()),
+            unauthenticated: Pool::new(BEFORE_AUTHENTICATION, used.clone()),
         }
-    }
-
-    /// The bytes in all pools.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.requests.bytes() + self.replies.bytes() + self.unauthenticated.bytes()
     }
 }
 
 impl Pool {
-    fn new(most: usize) -> Self {
+    pub(crate) fn new(most: usize, used: Arc<Used>) -> Self {
         Self {
-            bytes: AtomicUsize::new(0),
+            bytes: Used::default(),
             most: most.into(),
-            freed: Notify::new(),
+            used,
         }
     }
 
     /// The bytes in the pool.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.bytes.load(Relaxed)
+        self.bytes.bytes()
+    }
+
+    /// The most bytes that were in the pool at any time.
+    #[must_use]
+    pub fn peak(&self) -> usize {
+        self.bytes.peak()
     }
 
     /// The limit of the pool.
@@ -68,32 +72,34 @@ impl Pool {
     /// Changes the limit.
     pub(crate) fn set_most(&self, most: usize) {
         self.most.store(most, Relaxed);
-        // Waiting tasks check again whether there is room, or too much memory in use.
-        self.freed.notify_waiters();
     }
 
-    /// The bytes beyond the limit; 0 if there are none.
-    #[must_use]
-    pub fn excess(&self) -> usize {
-        self.bytes().saturating_sub(self.most())
+    /// Adds bytes that are about to be allocated. Returns false, and adds nothing, if the pool would
+    /// then exceed its limit.
+    pub(crate) fn charge(&self, bytes: usize) -> bool {
+        let is_charged = self.bytes.add_up_to(self.most(), bytes);
+        if is_charged {
+            self.used.add(bytes);
+        }
+        is_charged
+    }
+
+    /// Subtracts bytes that were freed.
+    pub(crate) fn release(&self, bytes: usize) {
+        self.used.subtract(bytes);
+        self.bytes.subtract(bytes);
     }
 
     /// Replaces `before` bytes of a client by `after`. Returns false if `after` is more than
     /// `before`, and the pool then exceeds its limit.
     pub(crate) fn replace(&self, before: usize, after: usize) -> bool {
-        // Relaxed: the sum orders nothing.
         if after <= before {
-            self.bytes.fetch_sub(before - after, Relaxed);
-            self.freed.notify_waiters();
+            self.release(before - after);
             return true;
         }
         let more = after - before;
-        self.bytes.fetch_add(more, Relaxed) + more <= self.most()
-    }
-
-    /// Waits until a client frees bytes after this call.
-    pub(crate) fn freed(&self) -> Notified<'_> {
-        self.freed.notified()
+        self.used.add(more);
+        self.bytes.add(more) <= self.most()
     }
 }
 
@@ -103,14 +109,26 @@ mod tests {
 
     #[test]
     fn bytes_that_do_not_fit_count_until_they_are_given_back() {
-        let pool = Pool::new(10);
+        let used = Arc::new(Used::default());
+        let pool = Pool::new(10, used.clone());
         assert!(pool.replace(0, 10));
-        assert_eq!(pool.excess(), 0);
         assert!(!pool.replace(0, 1));
-        assert_eq!((pool.bytes(), pool.excess()), (11, 1));
+        assert_eq!((pool.bytes(), used.bytes()), (11, 11));
         // A decrease is never refused.
         assert!(pool.replace(11, 10));
         assert!(pool.replace(10, 0));
-        assert_eq!(pool.bytes(), 0);
+        assert_eq!((pool.bytes(), used.bytes(), used.peak()), (0, 0, 11));
+    }
+
+    #[test]
+    fn a_refused_charge_adds_nothing() {
+        let used = Arc::new(Used::default());
+        let pool = Pool::new(10, used.clone());
+        assert!(pool.charge(4));
+        assert!(!pool.charge(7) && !pool.charge(usize::MAX));
+        assert!(pool.charge(6));
+        assert!(pool.charge(0) && !pool.charge(1));
+        pool.release(4);
+        assert_eq!((pool.bytes(), used.bytes(), used.peak()), (6, 6, 10));
     }
 }

@@ -82,9 +82,9 @@ impl Server {
     /// Creates a server without keys.
     #[must_use]
     pub fn new(config: Config, saver: Saver) -> Self {
+        let store = Store::new(config.memory_limit(), config.dir.clone())
+            .with_defaults(config.default_options());
         Self {
-            store: Store::new(config.memory_limit(), config.dir.clone())
-                .with_defaults(config.default_options()),
             commands: Enabled::without(&config.disable_command),
             saver,
             snapshots: Snapshots::new(config.dir.clone()),
@@ -101,7 +101,12 @@ impl Server {
             run_id: run_id(),
             listening: OnceLock::new(),
             slow: SlowWork::default(),
-            pools: Pools::new(config.max_requests_memory, config.max_replies_memory),
+            pools: Pools::new(
+                config.max_requests_memory,
+                config.max_replies_memory,
+                store.keyspace.total(),
+            ),
+            store,
             started: Instant::now(),
             save_at_end: AtomicBool::new(config.save_on_exit),
             skip_last_save: AtomicBool::new(false),

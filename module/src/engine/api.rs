@@ -39,6 +39,8 @@ opaque! {
     InfoCtx;
     /// `RedisModuleServerInfoData`
     ServerInfo;
+    /// `RedisModuleCallReply`
+    CallReply;
 }
 
 /// The results of the engine's functions for success and failure.
@@ -241,6 +243,8 @@ functions! {
         ReplyWithSimpleString: unsafe extern "C" fn(*mut Ctx, *const c_char) -> c_int;
         ReplyWithStringBuffer: unsafe extern "C" fn(*mut Ctx, *const c_char, usize) -> c_int;
         ReplyWithVerbatimString: unsafe extern "C" fn(*mut Ctx, *const c_char, usize) -> c_int;
+        Call: unsafe extern "C" fn(*mut Ctx, *const c_char, *const c_char, ...) -> *mut CallReply;
+        FreeCallReply: unsafe extern "C" fn(*mut CallReply);
         Replicate: unsafe extern "C" fn(*mut Ctx, *const c_char, *const c_char, ...) -> c_int;
         ReplicateVerbatim: unsafe extern "C" fn(*mut Ctx) -> c_int;
         SignalModifiedKey: unsafe extern "C" fn(*mut Ctx, *mut Str) -> c_int;

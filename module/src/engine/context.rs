@@ -72,6 +72,25 @@ impl Context {
         }
     }
 
+    /// Runs a command of the module, which may replicate itself. Its reply is dropped.
+    pub(crate) fn call(&self, command: &CStr, arguments: &[Str<'_>]) {
+        // SAFETY: the context is valid, `!` takes nothing, and `v` takes this number of strings, whose
+        // representation is the same.
+        let reply = unsafe {
+            (api().Call)(
+                self.raw(),
+                command.as_ptr(),
+                c"!v".as_ptr(),
+                arguments.as_ptr(),
+                arguments.len(),
+            )
+        };
+        if !reply.is_null() {
+            // SAFETY: the reply is freed once.
+            unsafe { (api().FreeCallReply)(reply) };
+        }
+    }
+
     /// Replicates the command as the client sent it.
     pub(crate) fn replicate_verbatim(&self) {
         // SAFETY: the context is valid.

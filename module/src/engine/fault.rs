@@ -11,6 +11,8 @@ pub(crate) enum Fault {
     NoSlotMigration,
     /// Elapsed time is not replicated.
     ForgetClock,
+    /// Elapsed time is replicated by the engine's function for commands with keys.
+    ReplicateClock,
     /// All memory is treated as aligned.
     Misaligned,
     /// Saving a value panics after its header.
@@ -28,6 +30,7 @@ pub(crate) fn is(fault: Fault) -> bool {
             (c"GUIRA_FAULT_VERBATIM", Fault::Verbatim),
             (c"GUIRA_FAULT_FORGET_LOAD", Fault::ForgetLoad),
             (c"GUIRA_FAULT_FORGET_CLOCK", Fault::ForgetClock),
+            (c"GUIRA_FAULT_REPLICATE_CLOCK", Fault::ReplicateClock),
             (c"GUIRA_FAULT_NO_SLOT_MIGRATION", Fault::NoSlotMigration),
             (c"GUIRA_FAULT_MISALIGNED", Fault::Misaligned),
             (c"GUIRA_FAULT_PANIC_IN_SAVE", Fault::PanicInSave),
@@ -53,3 +56,15 @@ fn is_in_environment(name: &std::ffi::CStr) -> bool {
 pub(crate) const fn is(_: Fault) -> bool {
     false
 }
+
+/// Overwrites the stack below the caller, so that a callee that reads a variable before it sets it
+/// reads only ones. Otherwise, what it reads depends on the calls before.
+#[cfg(feature = "faults")]
+#[inline(never)]
+pub(crate) fn overwrite_stack() {
+    std::hint::black_box([0xff_u8; 1 << 14]);
+}
+
+#[cfg(not(feature = "faults"))]
+#[inline(always)]
+pub(crate) const fn overwrite_stack() {}

@@ -31,7 +31,13 @@ pub(crate) fn first_slot(primary: usize) -> u16 {
 
 impl Cluster {
     pub(crate) fn start(nodes: usize) -> Self {
+        Self::start_with(nodes, &[])
+    }
+
+    /// Like [`start`](Self::start), with these arguments before all others.
+    pub(crate) fn start_with(nodes: usize, first: &[&str]) -> Self {
         let options = ["--cluster-enabled", "yes", "--cluster-config-file", "nodes"];
+        let options = [first, &options].concat();
         let nodes: Vec<_> = (0..nodes).map(|_| Engine::start(&options)).collect();
         for (index, node) in nodes.iter().enumerate() {
             let mut client = node.client();
@@ -177,6 +183,23 @@ impl Cluster {
     /// Moves slots with Valkey 9's atomic migration. Returns false if the engine does not support
     /// it.
     pub(crate) fn migrate_at_once(&self, from: usize, to: usize, slots: &[(u16, u16)]) -> bool {
+        if !self.begin_migration(from, to, slots) {
+            return false;
+        }
+        until("the slots have moved", || {
+            let jobs = self.exports(from);
+            assert!(!jobs.is_empty());
+            jobs.iter().all(|job| {
+                let state = &job["state"];
+                assert_ne!(state, "failed", "{jobs:?}\n{}", self.0[to].log());
+                state == "success"
+            })
+        });
+        true
+    }
+
+    /// Begins an atomic migration. Returns false if the engine does not support it.
+    pub(crate) fn begin_migration(&self, from: usize, to: usize, slots: &[(u16, u16)]) -> bool {
         let target = self.id(to);
         let mut client = self.0[from].client();
         let ranges: Vec<_> = slots
@@ -186,24 +209,18 @@ impl Cluster {
         let ranges = ranges.join(" ");
         let words = format!("CLUSTER MIGRATESLOTS SLOTSRANGE {ranges} NODE {target}");
         match try_ask::<()>(&mut client, &words) {
-            Ok(()) => {}
-            Err(error) if text(&error).contains("unknown subcommand") => return false,
+            Ok(()) => true,
+            Err(error) if text(&error).contains("unknown subcommand") => false,
             Err(error) => panic!("{words}: {error}"),
         }
-        until("the slots have moved", || {
-            let jobs: Vec<HashMap<String, String>> = ask(&mut client, "CLUSTER GETSLOTMIGRATIONS");
-            let jobs: Vec<_> = jobs
-                .iter()
-                .filter(|job| job["operation"] == "EXPORT")
-                .collect();
-            assert!(!jobs.is_empty());
-            jobs.iter().all(|job| {
-                let state = &job["state"];
-                assert_ne!(state, "failed", "{jobs:?}\n{}", self.0[to].log());
-                state == "success"
-            })
-        });
-        true
+    }
+
+    /// The node's migrations to other nodes, the newest first.
+    pub(crate) fn exports(&self, from: usize) -> Vec<HashMap<String, String>> {
+        let mut jobs: Vec<HashMap<String, String>> =
+            ask(&mut self.0[from].client(), "CLUSTER GETSLOTMIGRATIONS");
+        jobs.retain(|job| job["operation"] == "EXPORT");
+        jobs
     }
 }
 

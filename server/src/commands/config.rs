@@ -270,7 +270,14 @@ fn apply(server: &Server, setting: &str, config: &Config) {
         }
         LOG => tunable.set_log(config.log.to_string()),
         MAX_OUTPUT => tunable.set_max_output(config.output_limit()),
-        MAX_REPLIES => server.pools.replies.set_most(config.max_replies_memory),
+        MAX_REPLIES => {
+            let pool = &server.pools.replies;
+            pool.set_most(config.max_replies_memory);
+            while pool.bytes() > pool.most() && server.clients.end_largest(pool, None, 0).is_some()
+            {
+                server.stats.output_limit_reached();
+            }
+        }
         MAX_REQUESTS => server.pools.requests.set_most(config.max_requests_memory),
         MAXCLIENTS => tunable.set_maxclients(config.maxclients),
         MAXMEMORY => server.store.keyspace.set_limit(config.memory_limit()),

@@ -94,19 +94,21 @@ fn clients(server: &Server, text: &mut String) -> fmt::Result {
 fn memory(server: &Server, text: &mut String) -> fmt::Result {
     let store = &server.store;
     let (dumps, loads) = (store.dumps.in_progress(), store.loads.in_progress());
-    let pools = &server.pools;
+    let (pools, used) = (&server.pools, store.keyspace.total());
     write!(
         text,
-        "used_memory:{}\r\nused_memory_dataset:{}\r\nused_memory_rss:{}\r\n\
+        "used_memory:{}\r\nused_memory_peak:{}\r\nused_memory_dataset:{}\r\nused_memory_rss:{}\r\n\
          used_memory_loads:{}\r\nloads_in_progress:{}\r\nused_memory_requests:{}\r\n\
-         used_memory_replies:{}\r\nused_memory_unauthenticated:{}\r\ndumps_in_progress:{}\r\ndumps_bytes_on_disk:{}\r\nmaxmemory:{}\r\nmaxmemory_policy:noeviction\r\n",
-        store.keyspace.used() + pools.bytes(),
+         used_memory_replies:{}\r\nused_memory_replies_peak:{}\r\nused_memory_unauthenticated:{}\r\ndumps_in_progress:{}\r\ndumps_bytes_on_disk:{}\r\nmaxmemory:{}\r\nmaxmemory_policy:noeviction\r\n",
+        used.bytes(),
+        used.peak(),
         store.keyspace.used(),
         process::now().map_or(0, |process| process.resident_bytes),
         loads.bytes,
         loads.count,
         pools.requests.bytes(),
         pools.replies.bytes(),
+        pools.replies.peak(),
         pools.unauthenticated.bytes(),
         dumps.count,
         dumps.bytes,

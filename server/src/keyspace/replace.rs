@@ -3,10 +3,7 @@
 use super::{Entry, FREED_TOGETHER, Keyspace, lock, now, to_be_charged};
 use guira_commands::Filter;
 use papaya::Guard;
-use std::{
-    collections::HashSet,
-    sync::{Arc, atomic::Ordering::Relaxed},
-};
+use std::{collections::HashSet, sync::Arc};
 
 impl Keyspace {
     /// Gives the keys of `filters` these filters, and removes all other keys, which it returns. Each
@@ -27,7 +24,7 @@ impl Keyspace {
             let mut deadlines = lock(&self.deadlines);
             for (key, filter, deadline) in filters.by_ref().take(FREED_TOGETHER) {
                 let (filter, bytes): (Arc<Entry>, usize) = to_be_charged(&key, filter.into());
-                self.used.fetch_add(bytes, Relaxed);
+                self.add(bytes);
                 if let Some(replaced) = self.map.insert(&key, filter.clone(), &guard) {
                     self.discharge(&key, replaced, &mut deadlines);
                 }

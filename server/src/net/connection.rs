@@ -1,7 +1,10 @@
 //! The connection of one client.
 
 mod output;
+mod replies;
 mod unauthenticated;
+
+use replies::Replies;
 
 use super::{
     Stop,
@@ -14,7 +17,7 @@ use crate::{
     command::Command,
     commands::{QUEUED, Reply, call, unknown},
     limited::Limited,
-    resp::{Decoder, Limits, ProtocolError, Request, encode},
+    resp::{Decoder, Limits, ProtocolError, Request},
     server::Server,
     session::{After, Session},
 };
@@ -60,17 +63,12 @@ pub(super) struct Connection {
     done: Instant,
     decoder: Decoder,
     held_requests: Held,
-    held_replies: Held,
     limits: Limits,
     /// The result of the last decoding, if it has yet to be handled.
     held: Option<Result<Named, ProtocolError>>,
     /// The command of the last request, because most requests name the same command.
     last: Option<&'static Command>,
-    /// Replies from `sent` on are not yet sent.
-    replies: Vec<u8>,
-    sent: usize,
-    /// The part of the memory of `replies` that has been counted.
-    room: usize,
+    replies: Replies,
 }
 
 /// Successive calls of one command, which are timed together.
@@ -105,16 +103,13 @@ impl Connection {
             _listed: Clients::enter(server.clone(), &session.client),
             done: Instant::now(),
             held_requests: Held::new(server.clone(), Which::Requests),
-            held_replies: Held::new(server.clone(), Which::Replies),
+            replies: Replies::new(server.clone(), session.client.clone()),
             stream,
             server,
             session,
             decoder: Decoder::default(),
             held: None,
             last: None,
-            replies: Vec::new(),
-            sent: 0,
-            room: KEPT,
         }
     }
 
@@ -244,7 +239,7 @@ impl Connection {
             true if bytes <= COUNTED => self.held_requests.set(Which::Requests, 0),
             true => self.held_requests.set(Which::Requests, bytes),
             false => {
-                let bytes = bytes + self.replies.capacity();
+                let bytes = bytes + self.replies.small_memory();
                 self.held_requests.set(Which::Unauthenticated, bytes)
             }
         }
@@ -274,12 +269,7 @@ impl Connection {
                 Ok(None) => break,
                 Err(error) => self.refuse(&error),
             }
-            if self.replies.len() - self.sent > self.server.tunable.max_output() {
-                self.end_unread();
-            }
-            if self.replies.capacity() > self.room {
-                Box::pin(self.count_replies()).await;
-            }
+            self.limit_replies();
         }
         self.count(run.take());
     }
@@ -334,18 +324,16 @@ impl Connection {
         let items: SmallVec<[&[u8]; GROUP]> = items.map(|one| one.item).collect();
         let calls = self.calls(first.command, run);
         let (protocol, replies) = (self.session.protocol, &mut self.replies);
-        let (mut errors, mut is_encoded) = (0, true);
+        let (mut errors, mut kept) = (0, Ok(()));
         let mut answer = |reply: Reply| {
             errors += u64::from(reply.is_error());
-            is_encoded &= encode(&reply, protocol, replies).is_ok();
+            kept = kept.and_then(|()| replies.push(&reply, protocol));
         };
         (first.together)(&self.server.store, first.key, &items, &mut answer);
         calls.calls += items.len() as u64;
         calls.errors += errors;
         self.note_time(first.command, &[first.name, first.key, first.item]);
-        if !is_encoded {
-            self.close_at_once();
-        }
+        self.ensure(kept);
     }
 
     /// The current run of calls if it is of `command`, otherwise a new run.
@@ -376,14 +364,6 @@ impl Connection {
         calls.calls += u64::from(reply != QUEUED);
         calls.errors += u64::from(reply.is_error());
         self.reply(&reply);
-    }
-
-    /// Appends `reply`. If there is no memory even for an error, the connection closes: the client
-    /// would otherwise take the next reply for this one.
-    fn reply(&mut self, reply: &Reply) {
-        if encode(reply, self.session.protocol, &mut self.replies).is_err() {
-            self.close_at_once();
-        }
     }
 
     fn call(&mut self, command: &'static Command, args: &[&[u8]]) -> Reply {
@@ -429,7 +409,8 @@ impl Connection {
         let nobody = Session::new(0, String::new(), false);
         let calls = self.calls(command, run);
         let mut session = mem::replace(&mut self.session, nobody);
-        let mut replies = mem::take(&mut self.replies);
+        let none = Replies::new(self.server.clone(), session.client.clone());
+        let mut replies = mem::replace(&mut self.replies, none);
         let work = move || {
             let begun = Instant::now();
             let args = request.args();
@@ -443,10 +424,10 @@ impl Connection {
                     .slow_log
                     .note(&session.client, command, args, begun.elapsed());
             }
-            let is_encoded = encode(&reply, session.protocol, &mut replies).is_ok();
-            (session, replies, is_done, reply.is_error(), is_encoded)
+            let kept = replies.push(&reply, session.protocol);
+            (session, replies, is_done, reply.is_error(), kept)
         };
-        let Some((session, replies, is_done, is_error, is_encoded)) =
+        let Some((session, replies, is_done, is_error, kept)) =
             self.server.slow.run_command(work).await
         else {
             self.session.after = After::Close;
@@ -456,9 +437,7 @@ impl Connection {
         self.done = Instant::now();
         calls.calls += u64::from(is_done);
         calls.errors += u64::from(is_error);
-        if !is_encoded {
-            self.close_at_once();
-        }
+        self.ensure(kept);
     }
 
     fn count(&self, run: Option<Calls>) {

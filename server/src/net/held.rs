@@ -10,7 +10,6 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Which {
     Requests,
-    Replies,
     Unauthenticated,
 }
 
@@ -25,7 +24,6 @@ impl Which {
     pub(super) fn of(self, pools: &Pools) -> &Pool {
         match self {
             Self::Requests => &pools.requests,
-            Self::Replies => &pools.replies,
             Self::Unauthenticated => &pools.unauthenticated,
         }
     }

@@ -42,8 +42,8 @@ pub fn encode(reply: &Reply, protocol: Protocol, out: &mut Vec<u8>) -> Result<()
     Ok(())
 }
 
-/// Appends `reply`. The caller has reserved room for it.
-fn append(reply: &Reply, protocol: Protocol, out: &mut Vec<u8>) {
+/// Appends `reply`. The caller has reserved room for [`Reply::bytes`].
+pub(crate) fn append(reply: &Reply, protocol: Protocol, out: &mut Vec<u8>) {
     match reply {
         Reply::Status(text) => line(out, b'+', text.as_bytes()),
         Reply::Integer(number) => integer(out, b':', *number),

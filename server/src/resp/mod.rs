@@ -9,6 +9,7 @@ mod request;
 mod scan;
 
 pub use decode::Decoder;
+pub(crate) use encode::append;
 pub use encode::{Protocol, encode};
 pub use error::ProtocolError;
 pub use limits::Limits;

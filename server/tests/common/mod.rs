@@ -171,9 +171,25 @@ impl Server {
         assert!(status.expect("prlimit runs").success());
     }
 
+    /// The processor time of all its threads. Other processes do not affect it.
+    pub(crate) fn worked(&self) -> Duration {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.process.id()));
+        let times = tasks.expect("there is a /proc").filter_map(|task| {
+            // A thread may have ended since it was listed.
+            let times = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
+            times.split(' ').next()?.parse::<u64>().ok()
+        });
+        Duration::from_nanos(times.sum())
+    }
+
     /// The resident bytes of the process.
     pub(crate) fn resident_bytes(&self) -> usize {
         self.memory("VmRSS:")
+    }
+
+    /// The most memory that was resident at any time.
+    pub(crate) fn peak_resident_bytes(&self) -> usize {
+        self.memory("VmHWM:")
     }
 
     /// The bytes in the line with this name of the process's status.

@@ -1,60 +1,33 @@
 //! The replies to a client, from encoding until the client reads them.
 
-use super::{Connection, KEPT, LAST_READ, UNREAD};
-use crate::{net::held::Which, session::After};
+use super::{Connection, LAST_READ, UNREAD, replies::NotKept};
+use crate::{commands::Reply, session::After};
 use std::io;
 use tokio::{io::Interest, time::timeout};
 use tracing::warn;
 
 impl Connection {
     pub(super) fn has_replies(&self) -> bool {
-        self.sent < self.replies.len() || self.stream.has_unwritten()
+        self.replies.unsent() > 0 || self.stream.has_unwritten()
     }
 
     /// Writes as much as the socket accepts without blocking.
     pub(super) fn write(&mut self) -> io::Result<()> {
-        while self.has_replies() {
-            match self.stream.try_write(&self.replies[self.sent..]) {
-                Ok(written) => self.sent += written,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.forget_sent();
-                    return Ok(());
-                }
-                Err(error) => return Err(error),
+        match self.replies.send(&mut self.stream) {
+            Ok(()) => {
+                self.forget_replies();
+                Ok(())
             }
-        }
-        self.forget_replies();
-        Ok(())
-    }
-
-    /// Frees the memory of sent bytes, because the buffer of a client that never catches up may
-    /// never become empty. It does so only once a quarter is sent, so each byte moves at most three
-    /// times on average. The buffer is then at most a third larger than the unsent bytes.
-    pub(super) fn forget_sent(&mut self) {
-        if 4 * self.sent >= self.replies.len() {
-            self.replies.drain(..self.sent);
-            self.sent = 0;
-            let length = self.replies.len();
-            if self.replies.capacity() > 4 * length.max(KEPT) {
-                self.replies.shrink_to(2 * length);
-                self.set_replies(self.replies.capacity());
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.replies.forget_sent();
+                Ok(())
             }
+            Err(error) => Err(error),
         }
     }
 
     pub(super) fn forget_replies(&mut self) {
-        self.replies.clear();
-        self.sent = 0;
-        let kept = match self.session.authenticated {
-            true => KEPT,
-            false => 0,
-        };
-        if self.replies.capacity() > kept {
-            self.replies = Vec::new();
-        }
-        if self.room > KEPT {
-            self.set_replies(0);
-        }
+        self.replies.forget(self.session.authenticated);
     }
 
     /// Writes all replies.
@@ -97,54 +70,31 @@ impl Connection {
         }
     }
 
-    /// Counts the memory of the replies, which has grown. If the replies of all clients exceed the
-    /// limit, this disconnects the client with the most of them, and waits until enough is freed.
-    #[cold]
-    pub(super) async fn count_replies(&mut self) {
-        // Replies that the socket accepts at once need no memory.
-        if self.write().is_err() {
-            return self.close_at_once();
-        }
-        if self.set_replies(self.replies.capacity()) {
-            return;
-        }
-        let (server, client) = (self.server.clone(), self.session.client.clone());
-        let pool = &server.pools.replies;
-        loop {
-            let freed = pool.freed();
-            let excess = pool.excess();
-            if excess == 0 {
-                return;
-            }
-            match server.clients.kill_largest(excess) {
-                Some(largest) if largest.id == client.id => return self.end_unread(),
-                Some(largest) => {
-                    server.stats.output_limit_reached();
-                    let (id, address) = (largest.id, &largest.address);
-                    UNREAD.write(|| {
-                        warn!(
-                            id,
-                            address,
-                            "the client with the most unread replies was disconnected: \
-                             --max-replies-memory"
-                        );
-                    });
-                }
-                None => {}
-            }
-            tokio::select! {
-                () = freed => {}
-                () = client.killed() => return self.close_at_once(),
-            }
+    /// Appends `reply`. If it cannot be kept, the connection closes: the client would otherwise take the
+    /// next reply for this one.
+    pub(super) fn reply(&mut self, reply: &Reply) {
+        let kept = self.replies.push(reply, self.session.protocol);
+        self.ensure(kept);
+    }
+
+    /// Closes the connection unless all replies were kept.
+    pub(super) fn ensure(&mut self, kept: Result<(), NotKept>) {
+        match kept {
+            Ok(()) => {}
+            Err(NotKept::TooMany) => self.end_unread(),
+            Err(NotKept::NoMemory | NotKept::Ended) => self.close_at_once(),
         }
     }
 
-    /// Counts `capacity` bytes of memory for replies. Returns false if the replies of all clients
-    /// exceed the limit.
-    pub(super) fn set_replies(&mut self, capacity: usize) -> bool {
-        self.room = capacity.max(KEPT);
-        let bytes = if capacity > KEPT { capacity } else { 0 };
-        self.session.client.set_unread(bytes);
-        self.held_replies.set(Which::Replies, bytes)
+    /// Limits the replies that the client has not read.
+    #[inline]
+    pub(super) fn limit_replies(&mut self) {
+        if self.replies.unsent() > self.server.tunable.max_output() {
+            self.end_unread();
+        }
+        // Replies that the socket accepts at once need no further memory.
+        if self.replies.has_new_buffer() && self.write().is_err() {
+            self.close_at_once();
+        }
     }
 }

@@ -38,9 +38,9 @@ impl Connection {
         if self.session.authenticated {
             return self.stream.allow_large_writes();
         }
-        if self.replies.len() - self.sent > UNREAD_UNAUTHENTICATED {
+        if self.replies.unsent() > UNREAD_UNAUTHENTICATED {
             let written = self.write();
-            if written.is_err() || self.replies.len() - self.sent > UNREAD_UNAUTHENTICATED {
+            if written.is_err() || self.replies.unsent() > UNREAD_UNAUTHENTICATED {
                 self.end_unread();
             }
         }
