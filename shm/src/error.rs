@@ -57,6 +57,8 @@ pub enum OpenError {
         /// The largest number that can be requested.
         max: usize,
     },
+    /// The descriptor is not one of a file that can never become shorter: a memfd with `F_SEAL_SHRINK`.
+    NotSealed,
     /// The file system does not support shared memory, or locks on it.
     FileSystem {
         /// The name of the file system.
@@ -97,6 +99,7 @@ impl fmt::Display for OpenError {
                     "{asked} processes cannot share a filter: only 1 to {max} can"
                 )
             }
+            Self::NotSealed => f.write_str("the descriptor is not a memfd that is sealed"),
             Self::FileSystem { name } => {
                 write!(
                     f,
