@@ -46,6 +46,15 @@ pub enum OpenError {
     /// The file describes a filter that cannot exist, or one of another hasher: the source of this
     /// error.
     Filter(SnapshotError),
+    /// The filter in the file is not the one that was asked for.
+    Different {
+        /// What differs.
+        what: &'static str,
+        /// The number of the filter in the file.
+        found: u64,
+        /// The number that the builder asks for.
+        asked: u64,
+    },
     /// A filter that grows cannot be shared.
     Growing,
     /// This process cannot take a seat: the source of this error.
@@ -91,6 +100,9 @@ impl fmt::Display for OpenError {
             Self::Control { what, found } => write!(f, "the {what} cannot be {found}"),
             Self::Build(_) => f.write_str("the filter cannot be built"),
             Self::Filter(_) => f.write_str("the file describes no filter that can be opened"),
+            Self::Different { what, found, asked } => {
+                write!(f, "the {what} of the filter is {found}, and not {asked}")
+            }
             Self::Attach(_) => f.write_str("this process cannot take a seat of the filter"),
             Self::Growing => f.write_str("a filter that grows cannot be shared between processes"),
             Self::TooManyProcesses { asked, max } => {

@@ -22,6 +22,9 @@ use std::{
 /// The default number of processes that can share a filter.
 const MEMBERS: usize = 63;
 
+/// How often a file may appear and disappear again while it is opened or created.
+const MOST_TRIES: usize = 16;
+
 /// A filter that several processes share. Each process has its own `SharedFilter`.
 ///
 /// Threads share it by reference, like a [`CuckooFilter`], and its methods work like the methods of the
@@ -67,6 +70,83 @@ impl SharedFilter {
     #[expect(unsafe_code, reason = "the file must not change in other ways")]
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         Self::open_by(path.as_ref(), SeededState::new)
+    }
+
+    /// Opens the filter in a file, or [creates](Self::create) it if no file has this name.
+    ///
+    /// Of all processes that do this at the same time, one creates the filter, and the others open it. The
+    /// seed of the builder counts only for a new file.
+    ///
+    /// # Safety
+    ///
+    /// As [`open`](Self::open).
+    ///
+    /// # Errors
+    ///
+    /// * [`OpenError::Different`]: the filter in the file has another capacity or other fingerprints than
+    ///   the builder asks for.
+    /// * The errors of [`open`](Self::open) and [`create`](Self::create), except
+    ///   [`Exists`](OpenError::Exists).
+    ///
+    /// ```
+    /// # use guira::CuckooFilter;
+    /// # use guira_shm::SharedFilter;
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("seen");
+    /// let builder = || CuckooFilter::builder().capacity(10_000);
+    /// // SAFETY: nothing else truncates or writes a file in this directory.
+    /// let one = unsafe { SharedFilter::open_or_create(&path, builder()) }?;
+    /// // SAFETY: as above.
+    /// let other = unsafe { SharedFilter::open_or_create(&path, builder()) }?;
+    /// one.insert("ani")?;
+    /// assert!(other.contains("ani"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[expect(unsafe_code, reason = "as `open`")]
+    pub unsafe fn open_or_create(
+        path: impl AsRef<Path>,
+        builder: Builder,
+    ) -> Result<Self, OpenError> {
+        let path = path.as_ref();
+        // Its pages are never touched, so it takes up no memory.
+        let asked = builder.clone().build().map_err(OpenError::Build)?;
+        CuckooFilter::<SeededState>::shared_words(&asked.header())?.ok_or(OpenError::Growing)?;
+        for _ in 0..MOST_TRIES {
+            match Self::open_by(path, SeededState::new) {
+                Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
+                Ok(opened) => return opened.like(&asked),
+                error => return error,
+            }
+            match Self::create_by(path, builder.clone(), MEMBERS) {
+                Err(OpenError::Exists) => {}
+                created => return created,
+            }
+        }
+        // The file comes and goes.
+        Err(OpenError::Exists)
+    }
+
+    /// This filter, if it has the size and the fingerprints of another one.
+    fn like(self, asked: &CuckooFilter) -> Result<Self, OpenError> {
+        let numbers = |filter: &CuckooFilter| {
+            [
+                ("capacity", filter.capacity()),
+                ("number of buckets", filter.buckets()),
+                ("number of slots in a bucket", filter.bucket_slots()),
+                ("length of fingerprints", filter.fingerprint_bits() as usize),
+            ]
+        };
+        let pairs = numbers(&self.filter).into_iter().zip(numbers(asked));
+        for ((what, found), (_, asked)) in pairs {
+            if found != asked {
+                return Err(OpenError::Different {
+                    what,
+                    found: found as u64,
+                    asked: asked as u64,
+                });
+            }
+        }
+        Ok(self)
     }
 
     /// Opens the filter behind a descriptor that another process has made by

@@ -159,6 +159,64 @@ fn a_file_is_created_once_and_for_its_owner() {
     );
 }
 
+/// A role: opens the filter or creates it, and inserts items. Its code is the number that it has inserted.
+#[test]
+fn comer() {
+    let Some(arguments) = role() else { return };
+    // SAFETY: no other program knows the directory of this test.
+    let filter = unsafe { SharedFilter::open_or_create(path(&arguments[0]), builder(1_000)) };
+    let filter = filter.unwrap();
+    let inserted = (0..100_u32).filter(|item| filter.insert_unique(item) == Ok(true));
+    std::process::exit(inserted.count() as i32);
+}
+
+#[test]
+fn one_of_several_processes_creates_the_file() {
+    for round in 0..10 {
+        let directory = directory();
+        let file = directory.path().join("filter");
+        let comers = [(); 6].map(|()| start("comer", &[text(&file)]));
+        let inserted = comers.map(|mut comer| comer.wait().unwrap().code().unwrap());
+        assert_eq!(inserted.iter().sum::<i32>(), 100, "{round}: {inserted:?}");
+        let filter = open(&file);
+        assert!((0..100_u32).all(|item| filter.contains(&item)));
+        let files = fs::read_dir(directory.path()).unwrap();
+        assert_eq!(files.count(), 1, "no other file");
+    }
+}
+
+#[test]
+fn a_filter_that_differs_is_not_opened_instead() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    // SAFETY: no other program knows the directory of this test.
+    let get = |builder| unsafe { SharedFilter::open_or_create(&file, builder) };
+    get(builder(1_000)).unwrap().insert("ani").unwrap();
+    assert!(get(builder(1_000).seed(1)).unwrap().contains("ani"));
+    let different = |builder, asked_what: &str, numbers| match get(builder) {
+        Err(OpenError::Different { what, found, asked }) => {
+            (what, [found, asked]) == (asked_what, numbers)
+        }
+        _ => false,
+    };
+    let capacity = open(&file).capacity() as u64;
+    let larger = builder(5_000).build().unwrap().capacity() as u64;
+    assert!(different(builder(5_000), "capacity", [capacity, larger]));
+    let asked = builder(1_000).fingerprint_bits(30);
+    assert!(matches!(get(asked), Err(OpenError::Different { .. })));
+    assert!(matches!(
+        get(builder(100).max_capacity(10_000)),
+        Err(OpenError::Growing)
+    ));
+    assert!(matches!(
+        get(builder(1_000).capacity(0)),
+        Err(OpenError::Build(BuildError::ZeroCapacity))
+    ));
+    fs::write(&file, [7; 8192]).unwrap();
+    assert!(matches!(get(builder(1_000)), Err(OpenError::NotAFilter)));
+    assert_eq!(fs::read(&file).unwrap(), [7; 8192]);
+}
+
 #[test]
 fn what_cannot_be_shared_is_refused() {
     let directory = directory();
