@@ -46,6 +46,15 @@ pub enum OpenError {
     /// The file describes a filter that cannot exist, or one of another hasher: the source of this
     /// error.
     Filter(SnapshotError),
+    /// The filter in the file is not the one that was asked for.
+    Different {
+        /// What differs.
+        what: &'static str,
+        /// The number of the filter in the file.
+        found: u64,
+        /// The number that the builder asks for.
+        asked: u64,
+    },
     /// A filter that grows cannot be shared.
     Growing,
     /// This process cannot take a seat: the source of this error.
@@ -57,6 +66,8 @@ pub enum OpenError {
         /// The largest number that can be requested.
         max: usize,
     },
+    /// The descriptor is not one of a file that can never become shorter: a memfd with `F_SEAL_SHRINK`.
+    NotSealed,
     /// The file system does not support shared memory, or locks on it.
     FileSystem {
         /// The name of the file system.
@@ -89,6 +100,9 @@ impl fmt::Display for OpenError {
             Self::Control { what, found } => write!(f, "the {what} cannot be {found}"),
             Self::Build(_) => f.write_str("the filter cannot be built"),
             Self::Filter(_) => f.write_str("the file describes no filter that can be opened"),
+            Self::Different { what, found, asked } => {
+                write!(f, "the {what} of the filter is {found}, and not {asked}")
+            }
             Self::Attach(_) => f.write_str("this process cannot take a seat of the filter"),
             Self::Growing => f.write_str("a filter that grows cannot be shared between processes"),
             Self::TooManyProcesses { asked, max } => {
@@ -97,6 +111,7 @@ impl fmt::Display for OpenError {
                     "{asked} processes cannot share a filter: only 1 to {max} can"
                 )
             }
+            Self::NotSealed => f.write_str("the descriptor is not a memfd that is sealed"),
             Self::FileSystem { name } => {
                 write!(
                     f,

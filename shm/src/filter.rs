@@ -2,33 +2,28 @@
 
 use crate::{
     error::{AttachError, NotAlone, OpenError},
-    header::{Header, MAX_PROCESSES, PAGE, Seats},
-    locks::FileName,
+    file::{self, Access, Mapped},
+    header::{Participants, Seats},
+    locks::Origin,
     map::Map,
     processes::Processes,
 };
-use guira::{
-    BatchError, Builder, CuckooFilter, InsertError, SeededState, Stats,
-    shared::{Memory, Repaired, SharedPlace},
-};
-use nix::{
-    fcntl::posix_fallocate,
-    sys::statfs::{FsType, fstatfs},
-};
+use guira::{BatchError, Builder, CuckooFilter, InsertError, SeededState, Stats, shared::Repaired};
 use std::{
     fmt,
-    fs::{File, OpenOptions},
+    fs::File,
     hash::{BuildHasher, Hash},
     io,
+    os::fd::{BorrowedFd, OwnedFd},
     path::Path,
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
 };
 
 /// The default number of processes that can share a filter.
 const MEMBERS: usize = 63;
 
-/// The most holds of a stripe: one for each line.
-const MOST_HOLDS: u64 = 511;
+/// How often a file may appear and disappear again while it is opened or created.
+const MOST_TRIES: usize = 16;
 
 /// A filter that several processes share. Each process has its own `SharedFilter`.
 ///
@@ -56,18 +51,6 @@ pub struct SharedFilter<S = SeededState> {
     map: Arc<Map>,
 }
 
-/// How many processes share a filter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Participants {
-    /// Processes that have a seat, including dead ones that have not been repaired.
-    pub in_use: usize,
-    /// The maximum number of processes.
-    pub max: usize,
-    /// Processes that died while they had a seat, and have been repaired.
-    pub deaths: u64,
-}
-
 impl SharedFilter {
     /// Opens the filter in a file, and takes a seat for this process.
     ///
@@ -87,6 +70,98 @@ impl SharedFilter {
     #[expect(unsafe_code, reason = "the file must not change in other ways")]
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         Self::open_by(path.as_ref(), SeededState::new)
+    }
+
+    /// Opens the filter in a file, or [creates](Self::create) it if no file has this name.
+    ///
+    /// Of all processes that do this at the same time, one creates the filter, and the others open it. The
+    /// seed of the builder counts only for a new file.
+    ///
+    /// # Safety
+    ///
+    /// As [`open`](Self::open).
+    ///
+    /// # Errors
+    ///
+    /// * [`OpenError::Different`]: the filter in the file has another capacity or other fingerprints than
+    ///   the builder asks for.
+    /// * The errors of [`open`](Self::open) and [`create`](Self::create), except
+    ///   [`Exists`](OpenError::Exists).
+    ///
+    /// ```
+    /// # use guira::CuckooFilter;
+    /// # use guira_shm::SharedFilter;
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("seen");
+    /// let builder = || CuckooFilter::builder().capacity(10_000);
+    /// // SAFETY: nothing else truncates or writes a file in this directory.
+    /// let one = unsafe { SharedFilter::open_or_create(&path, builder()) }?;
+    /// // SAFETY: as above.
+    /// let other = unsafe { SharedFilter::open_or_create(&path, builder()) }?;
+    /// one.insert("ani")?;
+    /// assert!(other.contains("ani"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[expect(unsafe_code, reason = "as `open`")]
+    pub unsafe fn open_or_create(
+        path: impl AsRef<Path>,
+        builder: Builder,
+    ) -> Result<Self, OpenError> {
+        let path = path.as_ref();
+        // Its pages are never touched, so it takes up no memory.
+        let asked = builder.clone().build().map_err(OpenError::Build)?;
+        CuckooFilter::<SeededState>::shared_words(&asked.header())?.ok_or(OpenError::Growing)?;
+        for _ in 0..MOST_TRIES {
+            match Self::open_by(path, SeededState::new) {
+                Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
+                Ok(opened) => return opened.like(&asked),
+                error => return error,
+            }
+            match Self::create_by(path, builder.clone(), MEMBERS) {
+                Err(OpenError::Exists) => {}
+                created => return created,
+            }
+        }
+        // The file comes and goes.
+        Err(OpenError::Exists)
+    }
+
+    /// This filter, if it has the size and the fingerprints of another one.
+    fn like(self, asked: &CuckooFilter) -> Result<Self, OpenError> {
+        let numbers = |filter: &CuckooFilter| {
+            [
+                ("capacity", filter.capacity()),
+                ("number of buckets", filter.buckets()),
+                ("number of slots in a bucket", filter.bucket_slots()),
+                ("length of fingerprints", filter.fingerprint_bits() as usize),
+            ]
+        };
+        let pairs = numbers(&self.filter).into_iter().zip(numbers(asked));
+        for ((what, found), (_, asked)) in pairs {
+            if found != asked {
+                return Err(OpenError::Different {
+                    what,
+                    found: found as u64,
+                    asked: asked as u64,
+                });
+            }
+        }
+        Ok(self)
+    }
+
+    /// Opens the filter behind a descriptor that another process has made by
+    /// [`create_memfd`](Self::create_memfd), and takes a seat for this process.
+    ///
+    /// The contents are as untrusted as those of a file: with any contents, calls neither panic nor loop
+    /// forever. Processes that write to the memory in other ways make answers wrong, and nothing worse.
+    ///
+    /// # Errors
+    ///
+    /// * [`OpenError::NotSealed`]: the memory can be truncated, or the descriptor is none of a memfd.
+    /// * [`OpenError::Attach`]: all seats are taken.
+    /// * Other [`OpenError`]s describe what is wrong with the contents.
+    pub fn from_memfd(descriptor: OwnedFd) -> Result<Self, OpenError> {
+        Self::of_memfd(file::sealed(descriptor)?, SeededState::new)
     }
 }
 
@@ -148,101 +223,97 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
         Self::open_by(path.as_ref(), |_| hasher)
     }
 
+    /// Creates an empty filter in memory that has no name, for at most 63 processes.
+    ///
+    /// Children share it, and other processes that get [its descriptor](Self::memfd), for example over a
+    /// Unix socket; they call [`from_memfd`](SharedFilter::from_memfd). The memory is freed with the last
+    /// process that uses the filter.
+    ///
+    /// The memory is sealed: it cannot be truncated. So this function is safe, unlike
+    /// [`create`](Self::create).
+    ///
+    /// # Errors
+    ///
+    /// * [`OpenError::Build`]: the builder's settings cannot be met.
+    /// * [`OpenError::Growing`]: the builder asks for a filter that grows.
+    /// * [`OpenError::Io`]: there is no memory, or `/proc` is not mounted.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    /// use guira_shm::SharedFilter;
+    ///
+    /// let here = SharedFilter::create_memfd(CuckooFilter::builder().capacity(10_000))?;
+    /// // Usually in another process, which has received the descriptor.
+    /// let descriptor = here.memfd().unwrap().try_clone_to_owned()?;
+    /// let there = SharedFilter::from_memfd(descriptor)?;
+    /// there.insert("ani")?;
+    /// assert!(here.contains("ani"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn create_memfd(builder: Builder<S>) -> Result<Self, OpenError> {
+        Self::create_memfd_for(builder, MEMBERS)
+    }
+
+    /// [`create_memfd`](Self::create_memfd) for at most `max_processes` processes, from 1 to 255, which
+    /// share the calls as those of [`create_for`](Self::create_for) do.
+    ///
+    /// # Errors
+    ///
+    /// As [`create_memfd`](Self::create_memfd), and [`OpenError::TooManyProcesses`].
+    pub fn create_memfd_for(builder: Builder<S>, max_processes: usize) -> Result<Self, OpenError> {
+        let (header, hasher) = file::new_filter(builder, max_processes)?;
+        Self::of_memfd(file::create_memfd(&header)?, |_| hasher)
+    }
+
+    /// Like [`from_memfd`](SharedFilter::from_memfd), for a filter with another hasher.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_memfd`](SharedFilter::from_memfd).
+    pub fn from_memfd_with_hasher(descriptor: OwnedFd, hasher: S) -> Result<Self, OpenError> {
+        Self::of_memfd(file::sealed(descriptor)?, |_| hasher)
+    }
+
+    /// The descriptor of a filter that has no path: `None` for the others.
+    ///
+    /// It is closed by `exec`. The filter needs it: if other code of the process closes it, the process
+    /// can neither take a seat nor repair.
+    #[must_use]
+    pub fn memfd(&self) -> Option<BorrowedFd<'_>> {
+        self.processes.origin().descriptor()
+    }
+
     fn create_by(path: &Path, builder: Builder<S>, members: usize) -> Result<Self, OpenError> {
-        if !(1..=MAX_PROCESSES).contains(&members) {
-            return Err(OpenError::TooManyProcesses {
-                asked: members,
-                max: MAX_PROCESSES,
-            });
-        }
-        // Its pages are never touched, so it takes up no memory.
-        let empty = builder.build().map_err(OpenError::Build)?;
-        let filter = empty.header();
-        let of_filter = CuckooFilter::<S>::shared_words(&filter)?.ok_or(OpenError::Growing)?;
-        let header = Header {
-            members,
-            words: PAGE + of_filter,
-            filter,
-        };
-        let directory = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        // The file gets its name when it is complete.
-        let file = tempfile::NamedTempFile::new_in(directory)?;
-        check_file_system(file.as_file())?;
-        let bytes = header.words as i64 * 8;
-        file.as_file().set_len(bytes as u64)?;
-        // Reports a full tmpfs as an error here, instead of SIGBUS later.
-        posix_fallocate(file.as_file(), 0, bytes).map_err(io::Error::from)?;
-        header.write(Map::of_file(file.as_file(), header.words)?.words());
-        file.persist_noclobber(path)
-            .map_err(|error| match error.error {
-                error if error.kind() == io::ErrorKind::AlreadyExists => OpenError::Exists,
-                error => OpenError::Io(error),
-            })?;
-        let hasher = empty.hasher().clone();
+        let (header, hasher) = file::new_filter(builder, members)?;
+        file::create(path, &header)?;
         Self::open_by(path, |_| hasher)
     }
 
     fn open_by(path: &Path, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
-        let file = OpenOptions::new().read(true).write(true).open(path)?;
-        check_file_system(&file)?;
-        let bytes = file.metadata()?.len();
-        if bytes < 8 * PAGE as u64 || !bytes.is_multiple_of(8) {
-            return Err(OpenError::NotAFilter);
-        }
-        let words = usize::try_from(bytes / 8).map_err(|_| OpenError::NotAFilter)?;
-        let map = Arc::new(Map::of_file(&file, words)?);
-        let header = Header::read(map.words())?;
-        let of_filter =
-            CuckooFilter::<S>::shared_words(&header.filter)?.ok_or(OpenError::Growing)?;
-        if words - PAGE != of_filter {
-            return Err(OpenError::Length {
-                found: bytes,
-                expected: 8 * (PAGE + of_filter) as u64,
-            });
-        }
-        let name = FileName::new(path, &file)?;
-        let processes = Arc::new(Processes::new(name, map.clone(), header.members)?);
-        let place = SharedPlace {
-            memory: map.clone(),
-            start: PAGE,
-            most_members: header.members,
-            members: processes.clone(),
-            salt: std::process::id() as usize,
-        };
-        let filter = CuckooFilter::shared(&header.filter, hasher, place)?;
-        let filter = filter.ok_or(OpenError::Growing)?;
-        let most = filter.most_holds();
-        if most > MOST_HOLDS {
-            return Err(OpenError::Control {
-                what: "number of holds of a stripe",
-                found: most,
-            });
-        }
+        let file = file::open(path, Access::Write)?;
+        let mapped = Mapped::new::<S>(&file, Access::Write)?;
+        Self::of_file(mapped, Origin::of_path(path, &file)?, hasher)
+    }
+
+    fn of_memfd(file: File, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
+        let mapped = Mapped::new::<S>(&file, Access::Write)?;
+        Self::of_file(mapped, Origin::of_descriptor(file)?, hasher)
+    }
+
+    fn of_file(
+        mapped: Mapped,
+        origin: Origin,
+        hasher: impl FnOnce(u64) -> S,
+    ) -> Result<Self, OpenError> {
+        let processes = Processes::new(origin, mapped.map.clone(), mapped.header.members)?;
+        let processes = Arc::new(processes);
         let opened = Self {
-            filter,
+            filter: mapped.filter(hasher, processes.clone())?,
             processes,
-            map,
+            map: mapped.map,
         };
         opened.attach()?;
         Ok(opened)
-    }
-}
-
-fn check_file_system(file: &File) -> Result<(), OpenError> {
-    const REFUSED: [(FsType, &str); 5] = [
-        (FsType(0x6969), "NFS"),
-        (FsType(0x517b), "SMB"),
-        (FsType(0xff53_4d42), "CIFS"),
-        (FsType(0x6573_5546), "FUSE"),
-        (FsType(0x0102_1997), "9P"),
-    ];
-    let found = fstatfs(file).map_err(io::Error::from)?.filesystem_type();
-    match REFUSED.iter().find(|(refused, _)| *refused == found) {
-        Some((_, name)) => Err(OpenError::FileSystem { name }),
-        None => Ok(()),
     }
 }
 
@@ -276,12 +347,7 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     /// Returns how many processes share the filter.
     #[must_use]
     pub fn participants(&self) -> Participants {
-        Participants {
-            in_use: self.processes.in_use(),
-            max: self.processes.members(),
-            // Relaxed: it counts, and orders nothing.
-            deaths: self.map.deaths().load(Ordering::Relaxed),
-        }
+        self.map.participants(self.processes.members())
     }
 
     /// Counts the items, and makes [`len`](Self::len) exact again. O(buckets).

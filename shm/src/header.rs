@@ -117,12 +117,36 @@ fn checksum(fixed: &[u64; FIXED]) -> u64 {
     hasher.finalize().into()
 }
 
+/// How many processes share a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Participants {
+    /// Processes that have a seat, including dead ones that have not been repaired.
+    pub in_use: usize,
+    /// The maximum number of processes.
+    pub max: usize,
+    /// Processes that died while they had a seat, and have been repaired.
+    pub deaths: u64,
+}
+
 /// The seats in the first page, and the number of deaths.
 pub(crate) trait Seats {
     /// The word of a seat: 0 if its process has left nothing.
     fn seat_word(&self, seat: usize) -> &AtomicU64;
+
     /// The number of processes that have died.
     fn deaths(&self) -> &AtomicU64;
+
+    /// How many of `max` processes there are.
+    fn participants(&self, max: usize) -> Participants {
+        let is_used = |&seat: &usize| self.seat_word(seat).load(Ordering::Acquire) != 0;
+        Participants {
+            in_use: (0..max).filter(is_used).count(),
+            max,
+            // Relaxed: it counts, and orders nothing.
+            deaths: self.deaths().load(Ordering::Relaxed),
+        }
+    }
 }
 
 impl<M: Memory> Seats for M {

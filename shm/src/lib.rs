@@ -32,12 +32,16 @@
 #![warn(missing_docs)]
 
 mod error;
+mod file;
 mod filter;
 mod header;
 mod locks;
 mod map;
 mod processes;
+mod reader;
 
 pub use error::{AttachError, NotAlone, OpenError};
-pub use filter::{Participants, SharedFilter};
+pub use filter::SharedFilter;
 pub use guira::shared::Repaired;
+pub use header::Participants;
+pub use reader::SharedReader;

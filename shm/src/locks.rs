@@ -20,36 +20,71 @@ use nix::{
 use std::{
     fs::{File, OpenOptions},
     io,
-    os::unix::fs::MetadataExt,
+    os::{
+        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+        unix::fs::MetadataExt,
+    },
     path::{Path, PathBuf},
 };
 
 /// Where the locked bytes are: behind all data.
 const FIRST: i64 = 1 << 62;
 
-/// The file of a filter, which is opened again for each use, because any descriptor may be closed by
-/// other code of the process.
+/// Where the file of a filter is opened again.
+///
+/// It is opened again for each use, because other code of the process may close any descriptor. A lock
+/// also belongs to the description that one opening has made.
 #[derive(Debug)]
-pub(crate) struct FileName {
-    path: PathBuf,
+pub(crate) struct Origin {
+    place: Place,
     /// The device and the number of the file there.
     identity: (u64, u64),
 }
 
-impl FileName {
+#[derive(Debug)]
+enum Place {
+    Path(PathBuf),
+    /// A file without a name, which this descriptor keeps.
+    Descriptor(OwnedFd),
+}
+
+impl Origin {
     /// The file that was opened by this path.
-    pub(crate) fn new(path: &Path, file: &File) -> io::Result<Self> {
+    pub(crate) fn of_path(path: &Path, file: &File) -> io::Result<Self> {
         Ok(Self {
-            path: path.canonicalize()?,
+            place: Place::Path(path.canonicalize()?),
             identity: identity(file)?,
         })
     }
 
+    /// A file that has no path.
+    pub(crate) fn of_descriptor(file: File) -> io::Result<Self> {
+        Ok(Self {
+            identity: identity(&file)?,
+            place: Place::Descriptor(file.into()),
+        })
+    }
+
+    /// The descriptor of a file that has no path.
+    pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        match &self.place {
+            Place::Path(_) => None,
+            Place::Descriptor(descriptor) => Some(descriptor.as_fd()),
+        }
+    }
+
     /// An open file description of its own.
     pub(crate) fn open(&self) -> io::Result<File> {
-        let file = OpenOptions::new().read(true).write(true).open(&self.path)?;
+        let path = match &self.place {
+            Place::Path(path) => path,
+            // A child has the descriptor as well, under the same number.
+            Place::Descriptor(descriptor) => {
+                &PathBuf::from(format!("/proc/self/fd/{}", descriptor.as_raw_fd()))
+            }
+        };
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
         if identity(&file)? != self.identity {
-            let text = format!("{} is another file by now", self.path.display());
+            let text = format!("{} is another file by now", path.display());
             return Err(io::Error::new(io::ErrorKind::NotFound, text));
         }
         Ok(file)

@@ -22,6 +22,26 @@ impl Map {
         Ok(Self { map, words })
     }
 
+    /// The first words of a file, which other processes map as well, and this one only reads: a store
+    /// ends it with SIGSEGV.
+    ///
+    /// Rust promises that relaxed loads work on pages that cannot be written, but lookups acquire. So
+    /// this is an error on machines that are not known to have loads that acquire, and store nothing.
+    pub(crate) fn of_file_read_only(file: &File, words: usize) -> io::Result<Self> {
+        let only_loads = cfg!(any(
+            target_arch = "x86_64",
+            target_arch = "aarch64",
+            target_arch = "riscv64"
+        ));
+        if !only_loads {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let map = MmapOptions::new()
+            .len(words * WORD)
+            .map_raw_read_only(file)?;
+        Ok(Self { map, words })
+    }
+
     /// Words of this process, which are 0 in a child when that begins.
     pub(crate) fn wiped_on_fork(words: usize) -> io::Result<Self> {
         let map = MmapRaw::from(MmapOptions::new().len(words * WORD).map_anon()?);
@@ -41,7 +61,8 @@ impl Memory for Map {
         // SAFETY: the mapping has at least `words` words, begins with a page, and lasts as long as
         // `self`. Every value of its bytes is an atomic's, and this process accesses them in no other
         // way. What other processes write are changes by others of memory that is shared, which is
-        // what atomics are for. If the file is truncated, an access ends the process (SIGBUS), which
+        // what atomics are for. A reader only loads, by instructions that need no permission to write
+        // (`of_file_read_only`). If the file is truncated, an access ends the process (SIGBUS), which
         // is no undefined behaviour. For that reason the functions that map a file are `unsafe`.
         unsafe { slice::from_raw_parts(start, self.words) }
     }

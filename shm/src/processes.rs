@@ -3,7 +3,7 @@
 use crate::{
     error::AttachError,
     header::Seats,
-    locks::{FileName, Lock, is_locked, try_lock, unlock},
+    locks::{Lock, Origin, is_locked, try_lock, unlock},
     map::Map,
 };
 use arc_swap::ArcSwapOption;
@@ -23,7 +23,7 @@ const PAUSE: u64 = 10;
 
 /// The processes that share a filter.
 pub(crate) struct Processes {
-    name: FileName,
+    origin: Origin,
     map: Arc<Map>,
     members: usize,
     /// What belongs to this process only: [`SEAT`] and [`LOOKED`]. In a new child process it is 0.
@@ -43,9 +43,9 @@ const LOOKED: usize = 1;
 static TURNS: AtomicU32 = AtomicU32::new(0);
 
 impl Processes {
-    pub(crate) fn new(name: FileName, map: Arc<Map>, members: usize) -> io::Result<Self> {
+    pub(crate) fn new(origin: Origin, map: Arc<Map>, members: usize) -> io::Result<Self> {
         Ok(Self {
-            name,
+            origin,
             map,
             members,
             own: Map::wiped_on_fork(2)?,
@@ -64,7 +64,7 @@ impl Processes {
         if let Some(seat) = self.seat_now() {
             return Ok(seat);
         }
-        let file = self.name.open()?;
+        let file = self.origin.open()?;
         for member in 0..self.members {
             // The process with the lock may change the word.
             if !try_lock(&file, member)? {
@@ -113,16 +113,15 @@ impl Processes {
         self.members
     }
 
-    /// The seats that are in use, or whose processes have left something.
-    pub(crate) fn in_use(&self) -> usize {
-        let is_used = |&member: &usize| self.map.seat_word(member).load(Ordering::Acquire) != 0;
-        (0..self.members).filter(is_used).count()
+    /// Where the file is opened again.
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.origin
     }
 
     /// Locks the seats of all other processes; `None` if one of them lives.
     pub(crate) fn lock_all_others(&self) -> io::Result<Option<File>> {
         let own = self.seat_now().map(Seat::member);
-        let file = self.name.open()?;
+        let file = self.origin.open()?;
         for member in (0..self.members).filter(|&member| Some(member) != own) {
             if !try_lock(&file, member)? {
                 return Ok(None);
@@ -134,7 +133,7 @@ impl Processes {
     /// Calls `repair` for each dead member, and returns how many there were.
     fn repair_each(&self, repair: &mut dyn FnMut(usize) -> bool) -> io::Result<bool> {
         let own = self.seat_now().map(Seat::member);
-        let file = self.name.open()?;
+        let file = self.origin.open()?;
         let mut any = false;
         for member in (0..self.members).filter(|&member| Some(member) != own) {
             let word = self.map.seat_word(member);
@@ -176,7 +175,7 @@ impl Members for Processes {
 
     /// True if it cannot be known.
     fn is_alive(&self, member: usize) -> bool {
-        let asked = self.name.open().and_then(|file| is_locked(&file, member));
+        let asked = self.origin.open().and_then(|file| is_locked(&file, member));
         asked.unwrap_or(true)
     }
 

@@ -11,7 +11,7 @@
 
 mod common;
 
-use common::{builder, create, directory, in_child, open, path, role, start, text};
+use common::{builder, create, directory, in_child, open, path, reader, role, start, text};
 use guira::{
     model::{Step, watch},
     shared::Census,
@@ -185,6 +185,23 @@ fn check(filter: &SharedFilter, first: u64, items: u64, more: usize, case: &str)
     );
 }
 
+/// A reader repairs nothing, and still finds each item once; the one that is being removed, or comes in,
+/// may be there.
+fn read_beside_the_dead(file: &Path, act: Act, items: u64, case: &str) {
+    let reader = reader(file);
+    let first = match act {
+        Act::Remove => {
+            let removed = fs::read_to_string(file.with_extension("removed"));
+            removed.unwrap().parse::<u64>().unwrap() + 1
+        }
+        _ => 0,
+    };
+    for item in first..items {
+        assert!(reader.contains(&item), "{case}: item {item} is lost");
+        assert_eq!(reader.count(&item), 1, "{case}: item {item}");
+    }
+}
+
 /// A child dies before each step of the act, and a repairer before each of its own. Returns the number
 /// of cases.
 fn die_everywhere(prepare: impl Fn(&Path), file: &Path, act: Act, items: u64) -> usize {
@@ -198,6 +215,7 @@ fn die_everywhere(prepare: impl Fn(&Path), file: &Path, act: Act, items: u64) ->
         for repair in 0.. {
             rewrite(file, &dead);
             let repairer_died = dies(file, Act::Repair, repair, items);
+            read_beside_the_dead(file, act, items, &format!("{act:?}, death {death}"));
             let filter = open(file);
             filter.repair();
             let case = format!("{act:?}, death {death}, repair {repair}");

@@ -159,6 +159,64 @@ fn a_file_is_created_once_and_for_its_owner() {
     );
 }
 
+/// A role: opens the filter or creates it, and inserts items. Its code is the number that it has inserted.
+#[test]
+fn comer() {
+    let Some(arguments) = role() else { return };
+    // SAFETY: no other program knows the directory of this test.
+    let filter = unsafe { SharedFilter::open_or_create(path(&arguments[0]), builder(1_000)) };
+    let filter = filter.unwrap();
+    let inserted = (0..100_u32).filter(|item| filter.insert_unique(item) == Ok(true));
+    std::process::exit(inserted.count() as i32);
+}
+
+#[test]
+fn one_of_several_processes_creates_the_file() {
+    for round in 0..10 {
+        let directory = directory();
+        let file = directory.path().join("filter");
+        let comers = [(); 6].map(|()| start("comer", &[text(&file)]));
+        let inserted = comers.map(|mut comer| comer.wait().unwrap().code().unwrap());
+        assert_eq!(inserted.iter().sum::<i32>(), 100, "{round}: {inserted:?}");
+        let filter = open(&file);
+        assert!((0..100_u32).all(|item| filter.contains(&item)));
+        let files = fs::read_dir(directory.path()).unwrap();
+        assert_eq!(files.count(), 1, "no other file");
+    }
+}
+
+#[test]
+fn a_filter_that_differs_is_not_opened_instead() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    // SAFETY: no other program knows the directory of this test.
+    let get = |builder| unsafe { SharedFilter::open_or_create(&file, builder) };
+    get(builder(1_000)).unwrap().insert("ani").unwrap();
+    assert!(get(builder(1_000).seed(1)).unwrap().contains("ani"));
+    let different = |builder, asked_what: &str, numbers| match get(builder) {
+        Err(OpenError::Different { what, found, asked }) => {
+            (what, [found, asked]) == (asked_what, numbers)
+        }
+        _ => false,
+    };
+    let capacity = open(&file).capacity() as u64;
+    let larger = builder(5_000).build().unwrap().capacity() as u64;
+    assert!(different(builder(5_000), "capacity", [capacity, larger]));
+    let asked = builder(1_000).fingerprint_bits(30);
+    assert!(matches!(get(asked), Err(OpenError::Different { .. })));
+    assert!(matches!(
+        get(builder(100).max_capacity(10_000)),
+        Err(OpenError::Growing)
+    ));
+    assert!(matches!(
+        get(builder(1_000).capacity(0)),
+        Err(OpenError::Build(BuildError::ZeroCapacity))
+    ));
+    fs::write(&file, [7; 8192]).unwrap();
+    assert!(matches!(get(builder(1_000)), Err(OpenError::NotAFilter)));
+    assert_eq!(fs::read(&file).unwrap(), [7; 8192]);
+}
+
 #[test]
 fn what_cannot_be_shared_is_refused() {
     let directory = directory();
@@ -212,7 +270,21 @@ fn other_files_are_refused() {
             "{at}"
         );
     }
-    fs::write(&file, &good[..good.len() - 8]).unwrap();
+    for len in [0, 8, 4088] {
+        fs::write(&file, &good[..len]).unwrap();
+        assert!(matches!(error(&file), OpenError::NotAFilter), "{len}");
+    }
+    for len in [4096, 8192, good.len() / 2, good.len() - 8] {
+        fs::write(&file, &good[..len]).unwrap();
+        let error = error(&file);
+        assert!(
+            matches!(error, OpenError::Length { found, expected }
+                if found == len as u64 && expected == good.len() as u64),
+            "{error:?}"
+        );
+    }
+    let longer = [&good[..], &[0; 8]].concat();
+    fs::write(&file, longer).unwrap();
     assert!(matches!(error(&file), OpenError::Length { .. }));
     fs::write(&file, &good).unwrap();
     assert!(open(&file).contains("ani"));
@@ -274,6 +346,82 @@ fn seats_are_given_back_and_are_limited() {
         (one.participants().in_use, one.participants().deaths),
         (1, 1)
     );
+}
+
+#[test]
+fn as_many_can_share_a_filter_as_can_be_asked_for_and_no_more() {
+    const MOST: u32 = 255;
+    let directory = directory();
+    let file = directory.path().join("filter");
+    // SAFETY: no other program knows the directory of this test.
+    let first = unsafe { SharedFilter::create_for(&file, builder(1_000), MOST as usize) };
+    let mut all = vec![first.unwrap()];
+    all.extend((1..MOST).map(|_| open(&file)));
+    assert_eq!(all[0].participants().in_use, MOST as usize);
+    for (item, filter) in (0_u32..).zip(&all) {
+        assert_eq!(filter.insert_unique(&item), Ok(true));
+        assert_eq!(filter.repair().processes, 0, "all live");
+    }
+    for filter in &all {
+        assert!((0..MOST).all(|item| filter.contains(&item)));
+    }
+    let is_refused = || {
+        let OpenError::Attach(AttachError::TooManyProcesses { max }) = error(&file) else {
+            return false;
+        };
+        max == MOST as usize
+    };
+    assert!(is_refused() && is_refused());
+    drop(all.remove(100));
+    let last = open(&file);
+    assert_eq!(last.insert_unique(&MOST), Ok(true));
+    assert!(is_refused());
+    assert!((0..=MOST).all(|item| all[200].remove(&item)));
+    drop(all);
+    assert_eq!((last.participants().in_use, last.len()), (1, 0));
+    assert_eq!(last.census(), guira::shared::Census::default());
+}
+
+/// A process that loses the file while it uses the filter ends by a signal, and the others can tell.
+#[test]
+fn a_file_that_is_truncated_ends_the_process_that_uses_it() {
+    use nix::{
+        sys::{
+            signal::Signal,
+            wait::{WaitStatus, waitpid},
+        },
+        unistd::{ForkResult, fork},
+    };
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let filter = create(&file, builder(1_000));
+    filter.insert("ani").unwrap();
+    let good = fs::read(&file).unwrap();
+    let truncate = |len| {
+        let file = fs::OpenOptions::new().write(true).open(&file);
+        file.unwrap().set_len(len).unwrap();
+    };
+    truncate(4096);
+    // SAFETY: the child only uses the filter, and ends without a return.
+    let child = match unsafe { fork() }.unwrap() {
+        ForkResult::Parent { child } => child,
+        ForkResult::Child => {
+            let code = i32::from(filter.contains("ani"));
+            // SAFETY: it ends the process without its parent's clean-up.
+            unsafe { nix::libc::_exit(code) }
+        }
+    };
+    assert!(matches!(
+        waitpid(child, None).unwrap(),
+        WaitStatus::Signaled(_, Signal::SIGBUS, _)
+    ));
+    assert!(matches!(
+        error(&file),
+        OpenError::Length { found: 4096, .. }
+    ));
+    truncate(good.len() as u64);
+    fs::write(&file, &good).unwrap();
+    assert!(filter.contains("ani") && open(&file).contains("ani"));
 }
 
 #[test]
@@ -477,5 +625,9 @@ fn a_file_without_permission_is_an_error() {
         is_user
             && fs::read(&file).is_ok()
             && matches!(error(&file), OpenError::Io(error) if error.kind() == kind)
+            && matches!(
+                refused(&directory.path().join("new"), builder(100)),
+                OpenError::Io(error) if error.kind() == kind
+            )
     }));
 }

@@ -5,13 +5,24 @@
 
 mod common;
 
-use common::{create, directory, of_layout, open};
-use guira_shm::{OpenError, SharedFilter};
+use common::{create, directory, of_layout, open, reader};
+use guira_shm::{OpenError, SharedFilter, SharedReader};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::fs;
 
 /// The first word behind the header, where the filter begins.
 const START: usize = 512;
+
+/// Every call of a reader ends, and has some answer.
+fn look_up_all(reader: &SharedReader) {
+    let items: Vec<u32> = (0..50).collect();
+    let mut present = [false; 50];
+    reader.contains_batch(&items, &mut present);
+    for item in &items {
+        let _ = (reader.contains(item), reader.count(item));
+    }
+    let _ = (reader.len(), reader.stats(), reader.participants());
+}
 
 /// Every call ends, and has some answer.
 fn use_all(filter: &SharedFilter) {
@@ -65,6 +76,7 @@ fn random_words_anywhere_are_a_filter_that_answers() {
             // SAFETY: no other program knows the directory of this test.
             match unsafe { SharedFilter::open(&file) } {
                 Ok(filter) => {
+                    look_up_all(&reader(&file));
                     use_all(&filter);
                     answered += 1;
                 }

@@ -1,165 +1,444 @@
-//! Processes that are killed at random: nothing that was acknowledged is lost, and nothing is left.
+//! Processes that are killed: nothing that was acknowledged is lost, and nothing is left.
 //!
 //! `GUIRA_SHM_DEATHS` is the number of processes to kill; a long run has 100 000.
+//! In a build with `RUSTFLAGS="--cfg guira_faults"` half of them die before a step that is chosen for them.
+//!
+//! The workers keep a diary, a file that they map as well. It says of each item of a worker whether the
+//! item is in the filter, and of each lock who has it. A lock is an item too: the worker whose
+//! `insert_unique` returns true has the lock, until it removes the item again.
 #![cfg(all(target_os = "linux", target_pointer_width = "64"))]
-#![expect(unsafe_code, reason = "files are opened")]
+#![expect(unsafe_code, reason = "files are opened and mapped")]
 // Each test uses its part of what they have in common.
 #![allow(dead_code)]
 
 mod common;
 
-use common::{builder, create, directory, open, path, role, start, text};
-use guira_shm::SharedFilter;
+use common::{create, directory, of_layout, open, path, reader, role, start, text};
+use guira::shared::Census;
+use guira_shm::{SharedFilter, SharedReader};
+use memmap2::{MmapOptions, MmapRaw};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::{
-    fs::{File, OpenOptions},
-    io::Read,
-    os::unix::fs::FileExt,
+    collections::BTreeMap,
+    fs::File,
+    ops::Deref,
+    os::unix::process::ExitStatusExt,
     path::Path,
     process::Child,
-    time::Duration,
+    slice,
+    sync::atomic::{AtomicU64, Ordering::SeqCst},
+    thread,
+    time::{Duration, Instant},
 };
-
-/// The items of each worker.
-const ITEMS: u64 = 220;
 
 /// Workers at a time.
 const WORKERS: u64 = 4;
 
+/// The threads of a worker: the first half of the workers has one each.
+fn threads(worker: u64) -> u64 {
+    1 + worker / (WORKERS / 2)
+}
+
+/// The items of each worker.
+const ITEMS: u64 = 220;
+
+/// The items that are locks.
+const LOCKS: u64 = 40;
+
 /// What a worker has said of an item. Only what is said after the call is certain.
-const ABSENT: u8 = 0;
-const PRESENT: u8 = 1;
-const UNCERTAIN: u8 = 2;
+const ABSENT: u64 = 0;
+const PRESENT: u64 = 1;
+const UNCERTAIN: u64 = 2;
 
-fn item(worker: u64, number: u64) -> u64 {
-    worker << 32 | number
-}
+/// Deaths until all workers are killed, and the filter is checked and replaced.
+const DEATHS_OF_A_FILTER: u64 = 500;
 
-/// What a worker has said of all its items.
-fn said(diary: &Path) -> Vec<u8> {
-    let mut said = Vec::new();
-    File::open(diary).unwrap().read_to_end(&mut said).unwrap();
-    said
-}
+/// The bits of the fingerprints of one filter after the other: 9, 11 and 13 are semi-sorted.
+const LAYOUTS: [u32; 8] = [10, 12, 15, 20, 30, 9, 11, 13];
 
-/// Resolves what a dead worker was not certain of: its last call was made, or it was not.
-fn resolve(filter: &SharedFilter, diary: &Path, worker: u64) {
-    let file = OpenOptions::new().write(true).open(diary).unwrap();
-    for (number, &state) in said(diary).iter().enumerate() {
-        let is_present = filter.contains(&item(worker, number as u64));
-        match state {
-            PRESENT => assert!(is_present, "item {number} of worker {worker} is lost"),
-            UNCERTAIN => {
-                let state = if is_present { PRESENT } else { ABSENT };
-                file.write_all_at(&[state], number as u64).unwrap();
-            }
-            _ => {}
-        }
+/// What workers say, in memory that outlives them.
+struct Diary(MmapRaw);
+
+/// All items, and the locks.
+const ALL: u64 = WORKERS * ITEMS + LOCKS;
+
+const WORDS: u64 = 2 * ALL + 2 * 8 * WORKERS;
+
+impl Diary {
+    fn create(path: &Path) -> Self {
+        File::create_new(path).unwrap().set_len(8 * WORDS).unwrap();
+        Self::open(path)
+    }
+
+    fn open(path: &Path) -> Self {
+        let file = File::options().read(true).write(true).open(path);
+        let map = MmapOptions::new()
+            .len(8 * WORDS as usize)
+            .map_raw(&file.unwrap());
+        Self(map.unwrap())
+    }
+
+    /// What is said of an item.
+    fn said(&self, worker: u64, number: u64) -> &AtomicU64 {
+        &self[(worker * ITEMS + number) as usize]
+    }
+
+    /// Who has a lock: the number of a thread, or 0.
+    fn owner(&self, lock: u64) -> &AtomicU64 {
+        &self[(WORKERS * ITEMS + lock) as usize]
+    }
+
+    /// All items, and then the locks.
+    fn items(&self) -> &[AtomicU64] {
+        &self[ALL as usize..2 * ALL as usize]
+    }
+
+    fn item(&self, worker: u64, number: u64) -> u64 {
+        self.items()[(worker * ITEMS + number) as usize].load(SeqCst)
+    }
+
+    fn lock(&self, number: u64) -> u64 {
+        self.items()[(WORKERS * ITEMS + number) as usize].load(SeqCst)
+    }
+
+    /// The calls that a thread has made, in a cache line of its own.
+    fn calls(&self, thread: u64) -> &AtomicU64 {
+        &self[(2 * ALL + 8 * thread) as usize]
+    }
+
+    /// Whether the worker has made some calls, in the cache line of its first thread's calls.
+    fn has_begun(&self, worker: u64) -> &AtomicU64 {
+        &self[(2 * ALL + 16 * worker + 1) as usize]
+    }
+
+    fn all_calls(&self) -> u64 {
+        let threads = 0..2 * WORKERS;
+        threads.map(|thread| self.calls(thread).load(SeqCst)).sum()
     }
 }
 
-/// A role: inserts and removes items of its own until it is killed.
+impl Deref for Diary {
+    type Target = [AtomicU64];
+
+    fn deref(&self) -> &[AtomicU64] {
+        let start = self.0.as_mut_ptr().cast::<AtomicU64>().cast_const();
+        // SAFETY: the mapping has this length, and lasts as long as `self`; all processes access its
+        // words as atomics only.
+        unsafe { slice::from_raw_parts(start, WORDS as usize) }
+    }
+}
+
+/// Chooses the items of all workers, and then the locks. No two of them have one class, so that a lookup
+/// of one finds no other.
+fn choose_items(bits: u32) -> Vec<u64> {
+    let filter = of_layout(CAPACITY, bits).build().unwrap();
+    let mut chosen = Vec::new();
+    for item in 0.. {
+        if chosen.len() as u64 == ALL {
+            break;
+        }
+        filter.insert(&item).unwrap();
+        if !chosen.iter().any(|other| filter.contains(other)) {
+            chosen.push(item);
+        }
+        assert!(filter.remove(&item));
+    }
+    chosen
+}
+
+/// So small that most inserts relocate, and some find no room.
+const CAPACITY: usize = ((WORKERS * ITEMS) as usize * 54) / 100;
+
+/// A role: one or two threads that insert and remove items until the process is killed.
 #[test]
 fn worker() {
     let Some(arguments) = role() else { return };
     let [file, diary, worker, seed] = &arguments[..] else {
         panic!("{arguments:?}");
     };
-    let (filter, worker) = (open(&path(file)), worker.parse::<u64>().unwrap());
-    let mut random = StdRng::seed_from_u64(seed.parse().unwrap());
-    let mut state = said(&path(diary));
-    let diary = OpenOptions::new().write(true).open(path(diary)).unwrap();
-    let say = |number: u64, state: u8| diary.write_all_at(&[state], number).unwrap();
-    loop {
-        let number = random.random_range(0..ITEMS);
-        let item = item(worker, number);
-        let is_present = state[number as usize] == PRESENT;
-        match random.random_range(0..100) {
-            0 => filter.write_to(std::io::sink()).unwrap(),
-            1..40 => assert!(filter.contains(&item) || !is_present, "lost beside deaths"),
-            _ if is_present => {
-                say(number, UNCERTAIN);
-                assert!(filter.remove(&item), "lost beside deaths");
-                say(number, ABSENT);
-                state[number as usize] = ABSENT;
-            }
-            chosen => {
-                say(number, UNCERTAIN);
-                let inserted = if chosen < 70 {
-                    filter.insert(&item).is_ok()
-                } else {
-                    filter.insert_unique(&item) == Ok(true)
+    let (filter, diary) = (open(&path(file)), Diary::open(&path(diary)));
+    let (worker, seed) = (worker.parse::<u64>().unwrap(), seed.parse::<u64>().unwrap());
+    // What fails in one thread ends the process, and so the test.
+    thread::scope(|scope| {
+        for thread in 0..threads(worker) {
+            let (filter, diary) = (&filter, &diary);
+            scope.spawn(move || {
+                let thread = Thread {
+                    filter,
+                    diary,
+                    worker,
+                    thread,
                 };
-                let now = if inserted { PRESENT } else { ABSENT };
-                say(number, now);
-                state[number as usize] = now;
+                let work = std::panic::AssertUnwindSafe(|| thread.work(seed));
+                if std::panic::catch_unwind(work).is_err() {
+                    std::process::exit(1);
+                }
+            });
+        }
+    });
+}
+
+/// True if an item is in the filter that no other thread inserts or removes. A lookup may find an item
+/// that is absent, while others relocate; it never misses one that is present.
+fn is_in(filter: &SharedFilter, item: &u64) -> bool {
+    (0..100).all(|_| filter.contains(item))
+}
+
+/// A thread of a worker, which has every second item of the worker if there are two threads.
+struct Thread<'a> {
+    filter: &'a SharedFilter,
+    diary: &'a Diary,
+    worker: u64,
+    thread: u64,
+}
+
+impl Thread<'_> {
+    fn work(&self, seed: u64) {
+        let mut random = StdRng::seed_from_u64(seed ^ self.thread << 63);
+        die_before_a_step(&mut random);
+        let calls = self.diary.calls(2 * self.worker + self.thread);
+        let before = calls.load(SeqCst);
+        let threads = threads(self.worker);
+        loop {
+            let number = random.random_range(0..ITEMS / threads) * threads + self.thread;
+            match random.random_range(0..400) {
+                0 => self.filter.write_to(std::io::sink()).unwrap(),
+                1..40 => self.use_lock(random.random_range(0..LOCKS)),
+                40..160 => self.look_up(number),
+                160..300 => self.change(number, |item| self.filter.insert(item).is_ok()),
+                _ => self.change(number, |item| self.filter.insert_unique(item) == Ok(true)),
+            }
+            // A worker that is killed sooner shows little.
+            if calls.fetch_add(1, SeqCst) == before + 100 {
+                self.diary.has_begun(self.worker).store(1, SeqCst);
             }
         }
+    }
+
+    fn look_up(&self, number: u64) {
+        let said = self.diary.said(self.worker, number).load(SeqCst);
+        let item = self.diary.item(self.worker, number);
+        assert_eq!(is_in(self.filter, &item), said == PRESENT, "item {number}");
+    }
+
+    /// Removes an item that is in the filter, and inserts one that is not.
+    fn change(&self, number: u64, insert: impl Fn(&u64) -> bool) {
+        let said = self.diary.said(self.worker, number);
+        let item = self.diary.item(self.worker, number);
+        let is_present = said.load(SeqCst) == PRESENT;
+        said.store(UNCERTAIN, SeqCst);
+        let now = if is_present {
+            assert!(self.filter.remove(&item), "item {number} is lost");
+            ABSENT
+        } else if insert(&item) {
+            PRESENT
+        } else {
+            ABSENT
+        };
+        said.store(now, SeqCst);
+    }
+
+    /// Takes a lock and gives it back, unless another thread has it.
+    fn use_lock(&self, number: u64) {
+        let lock = self.diary.lock(number);
+        if self.filter.insert_unique(&lock) == Ok(true) {
+            let (owner, own) = (self.diary.owner(number), 1 + 2 * self.worker + self.thread);
+            assert_eq!(owner.swap(own, SeqCst), 0, "lock {number} has two winners");
+            assert!(self.filter.contains(&lock), "lock {number} is lost");
+            assert_eq!(owner.swap(0, SeqCst), own, "lock {number} has two winners");
+            assert!(self.filter.remove(&lock), "lock {number} is lost");
+        }
+    }
+}
+
+/// In a build with faults, half of the threads die before some step of their own.
+#[cfg(guira_faults)]
+fn die_before_a_step(random: &mut StdRng) {
+    use guira::model::{Step, watch};
+    use nix::{
+        sys::signal::{Signal, kill},
+        unistd::Pid,
+    };
+    const STEPS: [Step; 21] = [
+        Step::Claim,
+        Step::Outline,
+        Step::Advance,
+        Step::Shadow,
+        Step::Decide,
+        Step::Deliver,
+        Step::Erase,
+        Step::Settle,
+        Step::Retract,
+        Step::Take,
+        Step::Kill,
+        Step::Hold,
+        Step::EndHold,
+        Step::Reserve,
+        Step::Confirm,
+        Step::Cancel,
+        Step::Enter,
+        Step::Note,
+        Step::Gate,
+        Step::Leave,
+        Step::Appear,
+    ];
+    if random.random() {
+        let last = STEPS[random.random_range(0..STEPS.len())];
+        let mut left = random.random_range(0..500_u32);
+        watch(move |step| {
+            if step == last {
+                if left == 0 {
+                    kill(Pid::this(), Signal::SIGKILL).expect("a signal");
+                }
+                left -= 1;
+            }
+        });
+    }
+}
+
+#[cfg(not(guira_faults))]
+fn die_before_a_step(_: &mut StdRng) {}
+
+/// One filter, and the workers that use it until they are killed.
+struct Episode<'a> {
+    bits: u32,
+    file: &'a Path,
+    diary_file: &'a Path,
+    filter: SharedFilter,
+    reader: SharedReader,
+    diary: Diary,
+}
+
+impl Episode<'_> {
+    fn begin(&self, worker: u64, seed: u64) -> Child {
+        self.diary.has_begun(worker).store(0, SeqCst);
+        let arguments = [
+            text(self.file),
+            text(self.diary_file),
+            worker.to_string(),
+            seed.to_string(),
+        ];
+        start("worker", &arguments)
+    }
+
+    /// Kills a worker that has made some calls, unless it is dead, and resolves what it was not certain of: its
+    /// last call has taken effect, or it has not.
+    fn end(&self, child: &mut Child, worker: u64) {
+        let has_begun = || self.diary.has_begun(worker).load(SeqCst) == 1;
+        while !has_begun() && child.try_wait().unwrap().is_none() {
+            thread::sleep(Duration::from_micros(100));
+        }
+        child.kill().unwrap();
+        let status = child.wait().unwrap();
+        assert_eq!(status.signal(), Some(9), "worker {worker} has failed");
+        for number in 0..ITEMS {
+            let said = self.diary.said(worker, number);
+            let item = self.diary.item(worker, number);
+            match said.load(SeqCst) {
+                UNCERTAIN => said.store(u64::from(is_in(&self.filter, &item)), SeqCst),
+                PRESENT => assert!(
+                    self.filter.contains(&item) && self.reader.contains(&item),
+                    "item {number} of worker {worker} is lost"
+                ),
+                _ => assert!(
+                    !is_in(&self.filter, &item),
+                    "item {number} of worker {worker} is a ghost"
+                ),
+            }
+        }
+    }
+
+    /// After the end of all workers: repairs, and then finds what must be there, and nothing else.
+    fn check(mut self) {
+        assert_eq!(self.filter.repair().left, 0);
+        assert_eq!(self.filter.repair().processes, 0);
+        let mut present = 0;
+        for worker in 0..WORKERS {
+            for number in 0..ITEMS {
+                let item = self.diary.item(worker, number);
+                let count = self.filter.count(&item) as u64;
+                let said = self.diary.said(worker, number).load(SeqCst);
+                assert_eq!(count, said, "item {number} of worker {worker}");
+                present += count;
+            }
+        }
+        assert!(present > 0);
+        for number in 0..LOCKS {
+            let lock = self.diary.lock(number);
+            let count = self.filter.count(&lock);
+            let has_owner = self.diary.owner(number).load(SeqCst) != 0;
+            assert!(count < 2, "lock {number} has two winners");
+            assert!(count == 1 || !has_owner, "lock {number} is lost");
+            present += count as u64;
+        }
+        let census = self.filter.census();
+        let nothing = Census {
+            items: present as usize,
+            ..Census::default()
+        };
+        assert_eq!(census, nothing, "nothing else is left");
+        for item in self.diary.items() {
+            let item = item.load(SeqCst);
+            let is_present = self.filter.contains(&item);
+            assert_eq!(self.filter.remove(&item), is_present);
+        }
+        assert_eq!(self.filter.recount().unwrap(), 0);
+        // There is as much room as in a new filter.
+        let new = of_layout(CAPACITY, self.bits).build().unwrap();
+        let fits = |insert: &dyn Fn(u64) -> bool| (0..).take_while(|&item| insert(item)).count();
+        let here = fits(&|item| self.filter.insert(&item).is_ok());
+        assert_eq!(here, fits(&|item| new.insert(&item).is_ok()));
     }
 }
 
 #[test]
 fn workers_are_killed_and_nothing_is_lost() {
     let deaths = std::env::var("GUIRA_SHM_DEATHS").map_or(60, |text| text.parse().unwrap());
-    let directory = directory();
-    let file = directory.path().join("filter");
-    // So full that most inserts relocate.
-    let filter = create(&file, builder(WORKERS as usize * ITEMS as usize * 6 / 10));
-    let diaries: Vec<_> = (0..WORKERS)
-        .map(|worker| {
-            let diary = directory.path().join(format!("diary {worker}"));
-            std::fs::write(&diary, vec![ABSENT; ITEMS as usize]).unwrap();
-            diary
-        })
-        .collect();
-    let begin = |worker: u64, seed: u64| {
-        let arguments = [
-            text(&file),
-            text(&diaries[worker as usize]),
-            worker.to_string(),
-            seed.to_string(),
-        ];
-        start("worker", &arguments)
-    };
-    let end = |child: &mut Child, worker: u64| {
-        assert_eq!(
-            child.try_wait().unwrap(),
-            None,
-            "worker {worker} has failed"
-        );
-        child.kill().unwrap();
-        child.wait().unwrap();
-        resolve(&filter, &diaries[worker as usize], worker);
-    };
-    let mut workers: Vec<_> = (0..WORKERS).map(|worker| begin(worker, worker)).collect();
+    let begun = Instant::now();
     let mut random = StdRng::seed_from_u64(7);
-    for death in 0..deaths {
-        std::thread::sleep(Duration::from_millis(random.random_range(0..12)));
-        let worker = random.random_range(0..WORKERS);
-        let child = &mut workers[worker as usize];
-        end(child, worker);
-        *child = begin(worker, WORKERS + death);
-    }
-    for (child, worker) in workers.iter_mut().zip(0..) {
-        end(child, worker);
-    }
-    let repaired = filter.repair();
-    println!("the last repair: {repaired:?}, {:?}", filter.participants());
-    assert_eq!(repaired.left, 0);
-    let mut present = 0;
-    for worker in 0..WORKERS {
-        for (number, &state) in said(&diaries[worker as usize]).iter().enumerate() {
-            if state == PRESENT {
-                present += 1;
-                assert!(filter.remove(&item(worker, number as u64)), "lost");
-            }
+    let mut items_of = BTreeMap::new();
+    let (mut died, mut calls, mut chosen, mut filters) = (0, 0, 0, 0);
+    while died < deaths {
+        let directory = directory();
+        let [file, diary] = ["filter", "diary"].map(|name| directory.path().join(name));
+        let bits = LAYOUTS[filters % LAYOUTS.len()];
+        let episode = Episode {
+            bits,
+            file: &file,
+            diary_file: &diary,
+            filter: create(&file, of_layout(CAPACITY, bits)),
+            reader: reader(&file),
+            diary: Diary::create(&diary),
+        };
+        let items = items_of.entry(bits).or_insert_with(|| choose_items(bits));
+        for (place, &item) in episode.diary.items().iter().zip(&*items) {
+            place.store(item, SeqCst);
         }
+        let mut workers: Vec<_> = (0..WORKERS)
+            .map(|worker| episode.begin(worker, random.random()))
+            .collect();
+        let here = DEATHS_OF_A_FILTER.min(deaths - died);
+        for _ in WORKERS..here.max(WORKERS) {
+            thread::sleep(Duration::from_millis(random.random_range(0..12)));
+            // One that is dead already, or any one.
+            let is_dead = |child: &mut Child| child.try_wait().unwrap().is_some();
+            let dead = workers.iter_mut().position(is_dead);
+            chosen += u64::from(dead.is_some());
+            let worker = dead.unwrap_or_else(|| random.random_range(0..workers.len()));
+            let child = &mut workers[worker];
+            episode.end(child, worker as u64);
+            *child = episode.begin(worker as u64, random.random());
+        }
+        for (child, worker) in workers.iter_mut().zip(0..) {
+            episode.end(child, worker);
+        }
+        died += here.max(WORKERS);
+        calls += episode.diary.all_calls();
+        episode.check();
+        filters += 1;
+        println!(
+            "{died} deaths, {chosen} of them at a chosen step; {filters} filters, {calls} calls, {:?}",
+            begun.elapsed()
+        );
     }
-    assert!(present > 0);
-    let left = filter.census();
-    assert_eq!(left, guira::shared::Census::default(), "nothing is left");
-    assert!(filter.participants().deaths > 0);
-    let mut filter = filter;
-    assert_eq!(filter.recount().unwrap(), 0);
-    assert_eq!(filter.len(), 0);
 }

@@ -83,6 +83,7 @@ impl Frontiers {
 
     /// True if no scan is between the two buckets, or at one of them. Call it after the outline is
     /// set in one of them. Only a filter that processes share has `places`.
+    #[inline(always)]
     pub(crate) fn may_cross(&self, places: Option<&Places>, from: usize, to: usize) -> bool {
         #[cfg(guira_loom)]
         if self.unused {
@@ -91,7 +92,14 @@ impl Frontiers {
         // Pairs with the fence of `Pass::enter`. If our fence comes first, the scan sees the
         // outline; if that one does, we see where the scan is (PROOF, L7).
         fence_after_exchange();
-        self.are_idle(places) || self.look(places).permits(from, to)
+        self.are_idle(places) || self.permit(places, from, to)
+    }
+
+    /// True if the scans that run permit a move between the two buckets.
+    #[cold]
+    #[inline(never)]
+    fn permit(&self, places: Option<&Places>, from: usize, to: usize) -> bool {
+        self.look(places).permits(from, to)
     }
 
     /// True if no scan runs, as far as can be seen.

@@ -1,7 +1,7 @@
 //! Children of a test: the test's own program, in which a test that has the name of a role plays it.
 
 use guira::{Builder, CuckooFilter, Prefer};
-use guira_shm::SharedFilter;
+use guira_shm::{SharedFilter, SharedReader};
 use std::{
     env,
     path::{Path, PathBuf},
@@ -13,12 +13,17 @@ const ROLE: &str = "GUIRA_SHM_ROLE";
 
 /// Starts a child in a role, which is the name of a test.
 pub(crate) fn start(role: &str, arguments: &[String]) -> Child {
-    Command::new(env::current_exe().expect("the test itself"))
+    command(role, arguments).spawn().expect("a process")
+}
+
+/// The command that starts a child in a role.
+pub(crate) fn command(role: &str, arguments: &[String]) -> Command {
+    let mut command = Command::new(env::current_exe().expect("the test itself"));
+    command
         .args(["--exact", role, "--nocapture", "--test-threads", "1"])
         .env(ROLE, arguments.join("\n"))
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("a process")
+        .stdout(Stdio::null());
+    command
 }
 
 /// The arguments of this process's role; `None` in the test itself.
@@ -56,6 +61,12 @@ pub(crate) fn create(path: &Path, builder: Builder) -> SharedFilter {
 pub(crate) fn open(path: &Path) -> SharedFilter {
     // SAFETY: as in `create`.
     unsafe { SharedFilter::open(path) }.expect("a filter")
+}
+
+/// Opens a filter for lookups.
+pub(crate) fn reader(path: &Path) -> SharedReader {
+    // SAFETY: as in `create`.
+    unsafe { SharedReader::open(path) }.expect("a filter")
 }
 
 /// A filter for `capacity` items with fingerprints of 20 bits.

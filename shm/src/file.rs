@@ -1,0 +1,195 @@
+//! The files of filters: how they are created, and checked when they are opened.
+
+use crate::{
+    error::OpenError,
+    header::{Header, MAX_PROCESSES, PAGE},
+    map::Map,
+};
+use guira::{
+    Builder, CuckooFilter,
+    shared::{Members, Memory, SharedPlace},
+};
+use nix::{
+    fcntl::{FcntlArg, SealFlag, fcntl, posix_fallocate},
+    sys::{
+        memfd::{MFdFlags, memfd_create},
+        statfs::{FsType, fstatfs},
+    },
+};
+use std::{
+    fs::{File, OpenOptions},
+    hash::BuildHasher,
+    io,
+    os::fd::OwnedFd,
+    path::Path,
+    sync::Arc,
+};
+
+/// The most holds of a stripe: one for each line.
+const MOST_HOLDS: u64 = 511;
+
+/// What is sealed: the length of a memfd, and the seals.
+const SEALS: SealFlag = SealFlag::F_SEAL_SHRINK
+    .union(SealFlag::F_SEAL_GROW)
+    .union(SealFlag::F_SEAL_SEAL);
+
+/// What a process does with a filter.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+/// A file that is mapped, and whose header and length are those of a filter.
+pub(crate) struct Mapped {
+    pub(crate) map: Arc<Map>,
+    pub(crate) header: Header,
+}
+
+/// The header of a new filter, and its hasher.
+pub(crate) fn new_filter<S: BuildHasher + Clone + 'static>(
+    builder: Builder<S>,
+    members: usize,
+) -> Result<(Header, S), OpenError> {
+    if !(1..=MAX_PROCESSES).contains(&members) {
+        return Err(OpenError::TooManyProcesses {
+            asked: members,
+            max: MAX_PROCESSES,
+        });
+    }
+    // Its pages are never touched, so it takes up no memory.
+    let empty = builder.build().map_err(OpenError::Build)?;
+    let filter = empty.header();
+    let of_filter = CuckooFilter::<S>::shared_words(&filter)?.ok_or(OpenError::Growing)?;
+    let header = Header {
+        members,
+        words: PAGE + of_filter,
+        filter,
+    };
+    Ok((header, empty.hasher().clone()))
+}
+
+/// Creates the file of a filter. It gets its name when it is complete.
+pub(crate) fn create(path: &Path, header: &Header) -> Result<(), OpenError> {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let file = tempfile::NamedTempFile::new_in(directory)?;
+    check_file_system(file.as_file())?;
+    fill(file.as_file(), header)?;
+    file.persist_noclobber(path)
+        .map_err(|error| match error.error {
+            error if error.kind() == io::ErrorKind::AlreadyExists => OpenError::Exists,
+            error => OpenError::Io(error),
+        })?;
+    Ok(())
+}
+
+/// Creates a file that has no name, and whose length cannot change.
+pub(crate) fn create_memfd(header: &Header) -> Result<File, OpenError> {
+    let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
+    let file = File::from(memfd_create(c"guira", flags).map_err(io::Error::from)?);
+    fill(&file, header)?;
+    fcntl(&file, FcntlArg::F_ADD_SEALS(SEALS)).map_err(io::Error::from)?;
+    Ok(file)
+}
+
+/// Allocates a new file, and writes its header.
+fn fill(file: &File, header: &Header) -> io::Result<()> {
+    let bytes = header.words as i64 * 8;
+    file.set_len(bytes as u64)?;
+    // Reports a full tmpfs as an error here, instead of SIGBUS later.
+    posix_fallocate(file, 0, bytes)?;
+    header.write(Map::of_file(file, header.words)?.words());
+    Ok(())
+}
+
+/// Opens a file by its path.
+pub(crate) fn open(path: &Path, access: Access) -> Result<File, OpenError> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(access == Access::Write)
+        .open(path)?;
+    check_file_system(&file)?;
+    Ok(file)
+}
+
+/// The file of a descriptor, if its length cannot change.
+pub(crate) fn sealed(descriptor: OwnedFd) -> Result<File, OpenError> {
+    // Files of most file systems have no seals, which is an error here.
+    let seals = fcntl(&descriptor, FcntlArg::F_GET_SEALS).unwrap_or(0);
+    if !SealFlag::from_bits_retain(seals).contains(SealFlag::F_SEAL_SHRINK) {
+        return Err(OpenError::NotSealed);
+    }
+    Ok(File::from(descriptor))
+}
+
+impl Mapped {
+    /// Maps a file, and checks its header and its length.
+    pub(crate) fn new<S: BuildHasher + 'static>(
+        file: &File,
+        access: Access,
+    ) -> Result<Self, OpenError> {
+        let bytes = file.metadata()?.len();
+        if bytes < 8 * PAGE as u64 || !bytes.is_multiple_of(8) {
+            return Err(OpenError::NotAFilter);
+        }
+        let words = usize::try_from(bytes / 8).map_err(|_| OpenError::NotAFilter)?;
+        let map = match access {
+            Access::Read => Map::of_file_read_only(file, words)?,
+            Access::Write => Map::of_file(file, words)?,
+        };
+        let header = Header::read(map.words())?;
+        let of_filter =
+            CuckooFilter::<S>::shared_words(&header.filter)?.ok_or(OpenError::Growing)?;
+        if words - PAGE != of_filter {
+            return Err(OpenError::Length {
+                found: bytes,
+                expected: 8 * (PAGE + of_filter) as u64,
+            });
+        }
+        let map = Arc::new(map);
+        Ok(Self { map, header })
+    }
+
+    /// The filter in the file.
+    pub(crate) fn filter<S: BuildHasher + 'static>(
+        &self,
+        hasher: impl FnOnce(u64) -> S,
+        members: Arc<dyn Members>,
+    ) -> Result<CuckooFilter<S>, OpenError> {
+        let place = SharedPlace {
+            memory: self.map.clone(),
+            start: PAGE,
+            most_members: self.header.members,
+            members,
+            salt: std::process::id() as usize,
+        };
+        let filter = CuckooFilter::shared(&self.header.filter, hasher, place)?;
+        let filter = filter.ok_or(OpenError::Growing)?;
+        let most = filter.most_holds();
+        if most > MOST_HOLDS {
+            return Err(OpenError::Control {
+                what: "number of holds of a stripe",
+                found: most,
+            });
+        }
+        Ok(filter)
+    }
+}
+
+fn check_file_system(file: &File) -> Result<(), OpenError> {
+    const REFUSED: [(FsType, &str); 5] = [
+        (FsType(0x6969), "NFS"),
+        (FsType(0x517b), "SMB"),
+        (FsType(0xff53_4d42), "CIFS"),
+        (FsType(0x6573_5546), "FUSE"),
+        (FsType(0x0102_1997), "9P"),
+    ];
+    let found = fstatfs(file).map_err(io::Error::from)?.filesystem_type();
+    match REFUSED.iter().find(|(refused, _)| *refused == found) {
+        Some((_, name)) => Err(OpenError::FileSystem { name }),
+        None => Ok(()),
+    }
+}
