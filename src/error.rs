@@ -112,7 +112,7 @@ pub struct BatchError {
 }
 
 impl BatchError {
-    /// The error in a longer batch, of which this is the part after `before` items.
+    /// The error in a longer batch. The failed batch is the part of it after `before` items.
     pub(crate) fn after(self, before: usize) -> Self {
         Self {
             index: before + self.index,

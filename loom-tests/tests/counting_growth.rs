@@ -25,7 +25,7 @@ fn with(bucket: usize, item: Item, copies: usize) -> Grows {
     Counting::new(&residents)
 }
 
-/// One call on a slot of two copies, while its word is split. It must leave so many copies.
+/// One call on a slot of two copies, while its word is split. It must leave `left` copies.
 fn call(
     name: &str,
     low: u64,

@@ -157,7 +157,7 @@ impl SharedFilter {
     ///
     /// # Errors
     ///
-    /// * [`OpenError::NotSealed`]: the memory can be truncated, or the descriptor is none of a memfd.
+    /// * [`OpenError::NotSealed`]: the memory can be truncated, or the descriptor is not that of a memfd.
     /// * [`OpenError::Attach`]: all seats are taken.
     /// * Other [`OpenError`]s describe what is wrong with the contents.
     pub fn from_memfd(descriptor: OwnedFd) -> Result<Self, OpenError> {

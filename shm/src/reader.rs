@@ -36,7 +36,7 @@ pub struct SharedReader<S = SeededState> {
     most_members: usize,
 }
 
-/// The processes, as a reader sees them: it is none of them, and asks for none.
+/// The processes, as a reader sees them: it has no seat, and never takes one.
 struct Outside;
 
 impl Members for Outside {
@@ -88,7 +88,7 @@ impl SharedReader {
     ///
     /// # Errors
     ///
-    /// * [`OpenError::NotSealed`]: the memory can be truncated, or the descriptor is none of a memfd.
+    /// * [`OpenError::NotSealed`]: the memory can be truncated, or the descriptor is not that of a memfd.
     /// * Other errors are as in [`open`](Self::open).
     pub fn from_memfd(descriptor: OwnedFd) -> Result<Self, OpenError> {
         Self::of_file(&file::sealed(descriptor)?, SeededState::new)

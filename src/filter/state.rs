@@ -217,7 +217,7 @@ impl<S> CuckooFilter<S> {
     /// assert_eq!(CuckooFilter::with_capacity(100).counter_bits(), 0);
     /// let filter = CuckooFilter::builder().counter_bits(4).build()?;
     /// let copies = (0..1_000).take_while(|_| filter.insert("ani").is_ok());
-    /// assert_eq!(copies.count(), 2 * filter.bucket_slots() << filter.counter_bits());
+    /// assert_eq!(copies.count(), (2 * filter.bucket_slots()) << filter.counter_bits());
     /// # Ok::<(), guira::BuildError>(())
     /// ```
     #[must_use]

@@ -51,7 +51,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> std::fmt::Debug for Counting<SLO
 }
 
 impl<const SLOTS: usize, const PHASE_BITS: u32> Counting<SLOTS, PHASE_BITS> {
-    /// A filter in which each bucket holds the given items, each with so many copies in one slot.
+    /// A filter in which each bucket holds the given items, each with a number of copies in one slot.
     /// With a phase it can double twice.
     pub fn new(residents: &[&[(Item, usize)]]) -> Self {
         let more = if PHASE_BITS == 0 { 0 } else { 2 };
@@ -132,7 +132,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Counting<SLOTS, PHASE_BITS> {
         self.0.remove(item.0)
     }
 
-    /// Relocates a slot of `item` that has so many copies. False if the move was given up.
+    /// Relocates a slot of `item` that has `copies` copies. False if the move was given up.
     pub fn relocate(&self, item: Item, copies: usize, from: usize) -> bool {
         let hop = Hop {
             entry: Self::entry(item, copies),
@@ -141,7 +141,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Counting<SLOTS, PHASE_BITS> {
         self.0.move_resident(hop, false, Fill::Hole).is_some()
     }
 
-    /// Decides a move of a slot of `item` that has so many copies: S in the destination, T in the source.
+    /// Decides a move of a slot of `item` that has `copies` copies: S in the destination, T in the source.
     #[must_use]
     pub fn decided(self, item: Item, copies: usize, from: usize) -> Self {
         let (fingerprint, hop) = (item.0.fingerprint, hop(item, from));

@@ -128,8 +128,7 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// Removes the copy with this entry, whose move is decided but not delivered: T is in `from`, and
-    /// the copy is the S in `to`, which becomes K if that was
-    /// the last copy of its slot.
+    /// the copy is the S in `to`. S becomes K, unless its slot has further copies.
     ///
     /// The exchange compares only S. The order of hold, S and T implies that T belongs to the same
     /// move. Suppose that another mover had set S or T. Then it would have set its outline after S was

@@ -1,7 +1,7 @@
-//! With counters, many copies of an item occupy one slot: of n inserts exactly n removes return
-//! true, `count` is exact, and copies neither fill the filter nor make it grow.
+//! With counters, many copies of an item occupy one slot. Of n inserts exactly n removes return
+//! true, and `count` is exact. Copies neither fill the filter nor make it grow.
 
-use crate::common::filters::{COUNTING, GROWABLE_COUNTING, tiny_counting};
+use crate::common::filters::{COUNTING, GROWABLE_COUNTING, most_copies, tiny_counting};
 use guira::{BuildError, Builder, CuckooFilter, InsertError, Prefer, SnapshotDecoder};
 use rand::{
     RngExt, SeedableRng,
@@ -27,11 +27,6 @@ fn layouts(capacity: usize) -> impl Iterator<Item = CuckooFilter> {
     fixed.chain(growing.map(move |builder| build(builder.max_capacity(8 * capacity))))
 }
 
-/// The most copies of one item.
-fn most(filter: &CuckooFilter) -> usize {
-    2 * filter.bucket_slots() << filter.counter_bits()
-}
-
 #[test]
 fn ten_thousand_copies_of_one_item_among_a_million_others() {
     for counter_bits in [4, 8] {
@@ -42,7 +37,7 @@ fn ten_thousand_copies_of_one_item_among_a_million_others() {
             .expect("a filter");
         filter.try_extend(1..=1_000_000_u64).expect("they fit");
         let before = filter.slots_in_use();
-        let copies = most(&filter).min(10_000);
+        let copies = most_copies(&filter).min(10_000);
         for _ in 0..copies {
             filter.insert(&0_u64).expect("the copies fit");
         }
@@ -64,7 +59,7 @@ fn ten_thousand_copies_of_one_item_among_a_million_others() {
 fn counters_that_are_all_full_are_an_error_that_says_so() {
     for filter in layouts(100) {
         filter.finish_growth();
-        for _ in 0..most(&filter) {
+        for _ in 0..most_copies(&filter) {
             filter.insert("ani").expect("the copies fit");
         }
         let error = filter.insert("ani");

@@ -15,7 +15,7 @@
 //! * `U` says that the last slot, which is empty, holds a reservation's token.
 //! * Growable layouts keep the word's phase in the uppermost bits. It says how the slots lie.
 //! * In an expiring layout the uppermost bits of a slot are a [`tag`], the same number at all levels.
-//!   In a counting layout they are a [`counter`](self::counter).
+//!   In a counting layout they are a [`counter`].
 //!
 //! What comes goes to the lowest empty slot, and of several equal fingerprints the lowest one goes
 //! or is marked.

@@ -52,6 +52,11 @@ fn with_buckets(builder: guira::Builder, buckets: usize) -> CuckooFilter {
         .expect("more capacity needs more buckets")
 }
 
+/// The most copies of one item that fit, at rest at a level.
+pub(crate) fn most_copies(filter: &CuckooFilter) -> usize {
+    (2 * filter.bucket_slots()) << filter.counter_bits()
+}
+
 /// The number of slots of the whole filter, at rest at a level.
 pub(crate) fn slots(filter: &CuckooFilter) -> usize {
     filter.buckets() * filter.bucket_slots()

@@ -1,7 +1,7 @@
 //! Rounds of concurrent operations on a tiny, nearly full filter, in which hardly any insert
 //! succeeds without relocations.
 
-use super::filters::{slots, tiny, tiny_counting};
+use super::filters::{most_copies, slots, tiny, tiny_counting};
 use guira::CuckooFilter;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use std::{fmt, ops::AddAssign, thread};
@@ -75,7 +75,7 @@ impl fmt::Display for Report {
 pub(crate) fn fill(filter: &CuckooFilter, classes: &[u64], load: f64) -> Vec<i64> {
     let wanted = (slots(filter) as f64 * load).round() as usize;
     let mut copies = vec![0; classes.len()];
-    for _ in 0..2 * filter.bucket_slots() << filter.counter_bits() {
+    for _ in 0..most_copies(filter) {
         for (copies, &class) in copies.iter_mut().zip(classes) {
             let more = filter.slots_in_use() < wanted;
             *copies += i64::from(more && filter.insert_hash(class).is_ok());
@@ -153,8 +153,7 @@ impl Round {
             let fitted = (0..)
                 .take_while(|_| filter.insert_hash(class).is_ok())
                 .count();
-            let slots = filter.bucket_slots();
-            if fitted != 2 * slots << filter.counter_bits() {
+            if fitted != most_copies(filter) {
                 return Err(format!(
                     "only {fitted} copies fit when all is removed, in {self:?}"
                 ));

@@ -61,7 +61,7 @@ fn agrees<L: PackedLayout>(word: Packed<L>, fingerprint: Fingerprint) {
         let (p, q) = (Bits(p.pack()), Bits(q.pack()));
         let (settled, found) = Packed::match_settled(p, q, fingerprint, empty);
         assert_eq!(settled, word.is_unmarked(), "{context}");
-        assert!(!settled || found == !copies.is_empty(), "{context}");
+        assert!(!settled || found != copies.is_empty(), "{context}");
     }
 
     let less = word.minus(entry);
