@@ -57,7 +57,8 @@ use std::{
 ///
 /// The filter is a multiset. Each [`insert`](Self::insert) adds a copy of its item, and an item
 /// with n copies is present until n removes. At most 2 × [`bucket_slots`](Self::bucket_slots)
-/// copies of one item fit. [`insert_unique`](Self::insert_unique) keeps one copy.
+/// copies of one item fit. With [counters](crate::Builder::counter_bits), up to 1536 fit.
+/// [`insert_unique`](Self::insert_unique) keeps one copy.
 ///
 /// # Removing
 ///
@@ -227,7 +228,7 @@ impl<S> CuckooFilter<S> {
 
     #[inline(never)]
     pub(crate) fn contains_in_other_layouts(&self, hash: u64) -> bool {
-        with_operations!(&self.raw, raw => raw.contains_hash(hash))
+        with_layout!(&self.raw, raw => raw.contains_hash(hash))
     }
 
     /// [`remove`](Self::remove) with a hash.

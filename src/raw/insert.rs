@@ -152,7 +152,7 @@ impl<L: Layout> RawFilter<L> {
             let into = select_unpredictable(in_other, other, one);
             if into.replace_bits(Step::Claim, new) {
                 if L::COUNTER_BITS != 0 {
-                    self.note_repeats(into.word(), Word::<L>::unpack(new.0));
+                    self.note_added(into.word(), Word::<L>::unpack(new.0));
                 }
                 return true;
             }

@@ -91,7 +91,7 @@ impl<L: Layout> RawFilter<L> {
                 let from = select_unpredictable(in_p, p, q);
                 let taken = from.replace_bits(Step::Take, new);
                 if L::COUNTER_BITS != 0 && taken {
-                    self.note_repeats(from.word(), Word::<L>::unpack(new.0));
+                    self.note_taken(from.word(), Word::<L>::unpack(new.0));
                 }
                 taken.then_some(true)
             }

@@ -42,10 +42,29 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// Counts the repeats by which `new` differs from the word `old` that it has replaced.
-    #[inline]
     pub(super) fn note_repeats(&self, old: Word<L>, new: Word<L>) {
         if let Some(repeats) = self.repeats.get() {
             count(repeats, old, new);
+        }
+    }
+
+    /// Counts a copy that was added to the word `old`, if it has no slot of its own.
+    #[inline(always)]
+    pub(super) fn note_added(&self, old: Word<L>, new: Word<L>) {
+        if let Some(repeats) = self.repeats.get()
+            && new.uses_slots_of(old)
+        {
+            repeats.add(1);
+        }
+    }
+
+    /// Counts a copy that was taken from the word `old`, if its slot is still in use.
+    #[inline(always)]
+    pub(super) fn note_taken(&self, old: Word<L>, new: Word<L>) {
+        if let Some(repeats) = self.repeats.get()
+            && new.uses_slots_of(old)
+        {
+            repeats.subtract(1);
         }
     }
 
@@ -66,7 +85,6 @@ impl<L: Layout> RawFilter<L> {
 }
 
 /// Counts the repeats by which `new` differs from the word `old` that it has replaced.
-#[inline]
 pub(super) fn count<W: Bucket>(repeats: &Repeats, old: W, new: W) {
     let more = new.repeats().wrapping_sub(old.repeats());
     if more != 0 {

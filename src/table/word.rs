@@ -208,6 +208,12 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
         false
     }
 
+    /// True if the same slots are in use. The words must not be reserved.
+    #[inline(always)]
+    fn uses_slots_of(self, other: Self) -> bool {
+        self.occupied() == other.occupied()
+    }
+
     /// The number of copies, marked or not, beyond the first one of each slot.
     #[inline(always)]
     fn repeats(self) -> u64 {

@@ -55,10 +55,6 @@ impl AnyCounting {
         with_layout!(self, raw => raw.insert_unique_by_hash(hash))
     }
 
-    pub(crate) fn contains_hash(&self, hash: u64) -> bool {
-        with_layout!(self, raw => raw.contains(raw.class(hash)))
-    }
-
     pub(crate) fn remove_by_hash(&self, hash: u64) -> bool {
         with_layout!(self, raw => raw.remove_by_hash(hash))
     }

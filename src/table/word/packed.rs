@@ -222,12 +222,15 @@ impl<L: PackedLayout> Bucket for Packed<L> {
 
     #[inline]
     fn is_marked(self, mark: Mark, entry: Entry) -> bool {
+        if self.bits & L::MARK != Self::code(mark) {
+            return false;
+        }
         let different = self.slot(0) ^ self.stored(entry);
-        let matters = match L::COUNTS {
-            true => self.stored_of_fingerprint(),
-            false => u64::MAX,
-        };
-        self.bits & L::MARK == Self::code(mark) && different & matters == 0
+        if L::COUNTS {
+            different & self.stored_of_fingerprint() == 0
+        } else {
+            different == 0
+        }
     }
 
     #[inline]
@@ -311,6 +314,11 @@ impl<L: PackedLayout> Bucket for Packed<L> {
         Entry::new(fingerprint.bits() | repeats << L::FINGERPRINT_BITS)
     }
 
+    #[inline(always)]
+    fn uses_slots_of(self, other: Self) -> bool {
+        self.used_slots() == other.used_slots()
+    }
+
     #[inline]
     fn has_counter(self, fingerprint: Fingerprint) -> bool {
         L::COUNTS && self.unmarked_with(fingerprint) & self.with_room() != 0
@@ -325,6 +333,7 @@ impl<L: PackedLayout> Bucket for Packed<L> {
         (0..self.slots()).map(tag).sum()
     }
 
+    #[inline(always)]
     fn joined(self, fingerprint: Fingerprint) -> Self {
         if L::COUNTS {
             self.with_slots_joined(fingerprint)

@@ -73,8 +73,13 @@ impl<L: PackedLayout> Packed<L> {
     pub(super) fn counted_in_either(one: Bits, other: Bits, entry: Entry) -> Option<(bool, Bits)> {
         let fingerprint = fingerprint_of::<L>(entry);
         let [one, other] = [one, other].map(|bits| Self::unpack(bits.0).without_reservation());
-        let found = |word: Self| word.unmarked_with(fingerprint) & word.with_room();
+        let found = |word: Self| word.unmarked_with(fingerprint);
         let (in_one, in_other) = (found(one), found(other));
+        // For a new item this is the end.
+        if in_one | in_other == 0 {
+            return None;
+        }
+        let (in_one, in_other) = (in_one & one.with_room(), in_other & other.with_room());
         if in_one | in_other == 0 {
             return None;
         }
