@@ -120,6 +120,23 @@ fn the_rate_told_is_the_rate_measured() {
     }
 }
 
+/// The numbers of docs/SIZING.md: bits for each item at 1 %, for a million items.
+#[test]
+fn counters_cost_what_the_page_says() {
+    let builder = || {
+        CuckooFilter::builder()
+            .capacity(1_000_000)
+            .false_positive_rate(0.01)
+    };
+    let bits = |builder: Builder| {
+        let buckets = builder.build().expect("a filter").buckets();
+        format!("{:.1}", 64.0 * buckets as f64 / 1e6)
+    };
+    assert_eq!(bits(builder()), "12.5");
+    assert_eq!(bits(builder().counter_bits(4)), "16.8");
+    assert_eq!(bits(builder().counter_bits(8)), "23.2");
+}
+
 /// Items with 0 to 30 copies, and the number of each.
 fn many_copies(filter: &CuckooFilter) -> Vec<usize> {
     let copies: Vec<usize> = (0..60).map(|item| item * item % 31).collect();
