@@ -4,6 +4,8 @@
 # and waits until it prints that it is ready. Fails if it ends first, or is not ready within two
 # minutes. Sets `server`, its process, and `port`.
 start_server() {
+    # The command may create its output file later than the first look at it.
+    : >"$1"
     "${@:2}" >"$1" &
     server=$!
     for _ in $(seq 1200); do
