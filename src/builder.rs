@@ -312,7 +312,7 @@ impl<S> Builder<S> {
     ///
     /// | | without | 4 bits | 8 bits |
     /// |---|---|---|---|
-    /// | copies of one item that fit | 4 to 12 | 64 to 160 | 1024 to 1536 |
+    /// | copies of one item that fit a fixed filter | 4 to 14 | 64 to 160 | 1024 to 1536 |
     ///
     /// Removes take copies away one by one, and [`count`](CuckooFilter::count) tells how many there
     /// are. Filters with counters cannot prefer space.
