@@ -87,7 +87,7 @@ pub(crate) fn default_key<S: Store>(store: &S) -> Wanted {
 #[inline(always)]
 fn insert_copy<S: Store>(store: &S, filter: &Filter, item: &[u8]) -> Result<(), InsertError> {
     match room(store, filter, 1) {
-        0 => Err(InsertError::Full),
+        0 if !filter.counts(item) => Err(InsertError::Full),
         _ => filter.insert(item, || store.wait()),
     }
 }
@@ -134,7 +134,7 @@ fn scarce_room<S: Store>(store: &S, filter: &Filter, wanted: usize, left: usize)
 pub(crate) fn full(filter: &Filter, error: InsertError) -> Reply {
     match error {
         InsertError::TooManyCopies => {
-            let most = 2 * filter.bucket_slots();
+            let most = filter.most_copies();
             Reply::Error(
                 format!("Filter is full of copies of this item: {most} is the most").into(),
             )
@@ -443,10 +443,14 @@ pub(crate) fn debug<S: Store>(store: &S, args: Args<'_>) -> Answer {
             window.epoch_age().as_secs_f64(),
         )
     });
+    let counters = match filter.counter_bits() {
+        0 => String::new(),
+        bits => format!(" counter_bits:{bits}"),
+    };
     Ok(Reply::bulk(format!(
         "bktsize:{} buckets:{} items:{} deletes:{} filters:1 max_iterations:{} expansion:{} \
          fingerprint_bits:{} capacity:{} max_capacity:{} false_positive_rate:{} doublings:{} \
-         buckets_to_split:{} load_factor:{:.4} relocations:{} longest_path:{}{window}",
+         buckets_to_split:{} load_factor:{:.4} relocations:{} longest_path:{}{counters}{window}",
         filter.bucket_slots(),
         filter.buckets(),
         filter.len(),

@@ -314,7 +314,7 @@ impl Filter {
     /// True if there are as many items as it promises to hold.
     #[must_use]
     pub fn has_grown_full(&self) -> bool {
-        self.len() >= self.most_items()
+        self.any.in_use() >= self.most_items()
     }
 
     /// Items deleted so far.
@@ -359,6 +359,22 @@ impl Filter {
         self.any.max_capacity()
     }
 
+    /// Bits of a slot's counter; 0 if slots have none. See [`CuckooFilter::counter_bits`].
+    #[must_use]
+    pub fn counter_bits(&self) -> u32 {
+        self.any.counter_bits()
+    }
+
+    /// The most copies of one item that fit.
+    pub(crate) fn most_copies(&self) -> usize {
+        (2 * self.bucket_slots()) << self.counter_bits()
+    }
+
+    /// True if a copy of the item needs no further slot, as far as can be seen.
+    pub(crate) fn counts(&self, item: &[u8]) -> bool {
+        self.counter_bits() > 0 && self.contains(item)
+    }
+
     /// Items that it promises to hold at one time.
     pub(crate) fn most_items(&self) -> usize {
         self.any.most_items()
@@ -381,7 +397,7 @@ impl Filter {
 
     /// As [`take_room`](Self::take_room), by the number of items.
     fn look_for_room(&self, wanted: usize) -> usize {
-        let left = self.most_items().saturating_sub(self.len());
+        let left = self.most_items().saturating_sub(self.any.in_use());
         let is_plenty = left.saturating_sub(wanted) >= PLENTY;
         // A large batch may take what was known before.
         let known = if is_plenty { u8::MAX } else { 0 };

@@ -41,6 +41,8 @@ pub struct Growth {
     max_capacity: Option<usize>,
     /// Bits of a fingerprint; `None`: as the library chooses.
     fingerprint_bits: Option<u32>,
+    /// Bits of a counter; `None`: slots have none.
+    counter_bits: Option<u32>,
 }
 
 /// A filter cannot grow as asked.
@@ -87,10 +89,14 @@ macro_rules! sizes {
 }
 
 impl Growth {
-    const NONE: Self = Self {
-        max_capacity: None,
-        fingerprint_bits: None,
-    };
+    /// No growth of the filter that is `wanted`.
+    fn none(wanted: &Wanted) -> Self {
+        Self {
+            max_capacity: None,
+            fingerprint_bits: None,
+            counter_bits: wanted.counter_bits,
+        }
+    }
 
     /// The growth of the filter that is `wanted`, whose table may have up to `memory` bytes.
     ///
@@ -113,7 +119,7 @@ impl Growth {
         }
         let growth = Self {
             max_capacity: Some(max_capacity),
-            ..Self::NONE
+            ..Self::none(wanted)
         };
         match growth.sizes(wanted)?.grown {
             needed if needed > memory => Err(GrowthError::Memory { needed }),
@@ -134,9 +140,9 @@ impl Growth {
     /// it.
     fn reaching(wanted: &Wanted, memory: usize) -> Result<Self, BuildError> {
         let (options, reach) = (&wanted.options, wanted.reach);
-        let fixed = Self::NONE.sizes(wanted)?;
+        let fixed = Self::none(wanted).sizes(wanted)?;
         if options.expansion == 0 {
-            return Ok(Self::NONE);
+            return Ok(Self::none(wanted));
         }
         let mut most = options
             .capacity
@@ -146,7 +152,7 @@ impl Growth {
         while most >= options.capacity.saturating_mul(2) {
             let growth = Self {
                 max_capacity: Some(most),
-                ..Self::NONE
+                ..Self::none(wanted)
             };
             // Buckets of one slot would refuse the third `CF.ADD` of an item, and a client that asks for
             // no size does not expect that.
@@ -158,7 +164,7 @@ impl Growth {
             let grown = sizes.grown;
             if wanted.window.is_some() && sizes.doublings == 0 {
                 // It would not grow, but be as large from the beginning.
-                return Ok(Self::NONE);
+                return Ok(Self::none(wanted));
             }
             if grown <= memory {
                 match growth.with_modest_start(&sizes, &fixed, wanted) {
@@ -176,7 +182,7 @@ impl Growth {
             let share = memory as f64 / grown as f64;
             most = ((most as f64 * share) as usize).min(most - most / 16);
         }
-        Ok(Self::NONE)
+        Ok(Self::none(wanted))
     }
 
     /// This growth, whose library filter has these `sizes`, or a smaller one that starts modestly, reaches
@@ -201,6 +207,7 @@ impl Growth {
             let growth = Self {
                 max_capacity: Some(sizes.max_capacity / PARTS * parts),
                 fingerprint_bits: Some(sizes.fingerprint_bits),
+                ..self
             };
             let Some(it) = growth.sizes(wanted).ok().filter(suffices) else {
                 continue;
@@ -250,6 +257,9 @@ impl Growth {
         }
         if let Some(bits) = self.fingerprint_bits {
             builder = builder.fingerprint_bits(bits);
+        }
+        if let Some(bits) = self.counter_bits {
+            builder = builder.counter_bits(bits);
         }
         builder
     }

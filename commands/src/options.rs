@@ -78,6 +78,8 @@ pub struct Wanted {
     /// How long it remembers items, if not for ever. Then the host lets its
     /// [window](crate::Filter::window) move on.
     pub window: Option<Window>,
+    /// The bits of a slot's counter, if slots have one.
+    pub counter_bits: Option<u32>,
 }
 
 impl From<Options> for Wanted {
@@ -87,6 +89,7 @@ impl From<Options> for Wanted {
             max_capacity: None,
             reach: 0,
             window: None,
+            counter_bits: None,
         }
     }
 }
@@ -129,6 +132,15 @@ enum WindowError {
     Epochs,
 }
 
+/// `COUNTERS` asks for counters that a filter cannot have.
+#[derive(Debug, Error)]
+enum CountersError {
+    #[error("COUNTERS: value must be 4 or 8, and is {0}")]
+    Bits(i64),
+    #[error("COUNTERS is for filters without a WINDOW")]
+    Window,
+}
+
 /// What `CF.RESERVE key capacity [option value]...` asks for, checked in the
 /// order in which RedisBloom checks it, and then what RedisBloom does not have.
 pub(crate) fn of_reserve(capacity: &[u8], pairs: &[&[u8]]) -> Result<Wanted, Reply> {
@@ -143,6 +155,7 @@ pub(crate) fn of_reserve(capacity: &[u8], pairs: &[&[u8]]) -> Result<Wanted, Rep
         "MAXCAPACITY",
         "WINDOW",
         "EPOCHS",
+        "COUNTERS",
     ];
     let is_known = |name: &[u8]| {
         known
@@ -173,6 +186,7 @@ pub(crate) fn of_reserve(capacity: &[u8], pairs: &[&[u8]]) -> Result<Wanted, Rep
         "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]",
     ))?;
     let window = window(pairs)?;
+    let counter_bits = counter_bits(pairs, window)?;
     let max_capacity = value(pairs, "MAXCAPACITY")
         .map(|value| max_capacity(value, capacity, options.expansion))
         .transpose()?;
@@ -181,7 +195,22 @@ pub(crate) fn of_reserve(capacity: &[u8], pairs: &[&[u8]]) -> Result<Wanted, Rep
         max_capacity,
         reach: 0,
         window,
+        counter_bits,
     })
+}
+
+/// What `COUNTERS bits` asks for, beside a window.
+fn counter_bits(pairs: &[[&[u8]; 2]], window: Option<Window>) -> Result<Option<u32>, Reply> {
+    let Some(bits) = value(pairs, "COUNTERS") else {
+        return Ok(None);
+    };
+    let refuse = |error: CountersError| Reply::Error(error.to_string().into());
+    let bits: i64 = number(bits).ok_or(Reply::error("Couldn't parse COUNTERS"))?;
+    match (bits, window) {
+        (4 | 8, None) => Ok(Some(bits as u32)),
+        (4 | 8, Some(_)) => Err(refuse(CountersError::Window)),
+        _ => Err(refuse(CountersError::Bits(bits))),
+    }
 }
 
 /// What `WINDOW seconds` and `EPOCHS n` ask for.
@@ -348,6 +377,30 @@ mod tests {
             ),
             ("9 WINDOW 9 EPOCHS x", "Couldn't parse EPOCHS"),
             ("9 EPOCHS 4", "EPOCHS is for filters with a WINDOW"),
+        ] {
+            assert_eq!(wanted(line).unwrap_err(), refusal, "{line}");
+        }
+    }
+
+    #[test]
+    fn counters_have_4_or_8_bits() {
+        for bits in [4, 8] {
+            let wanted = wanted(&format!("100 counters {bits} MAXCAPACITY 1000")).unwrap();
+            assert_eq!(wanted.counter_bits, Some(bits));
+            let growth = Growth::of(&wanted, usize::MAX).unwrap();
+            let filter = Filter::build(wanted.options, growth).unwrap();
+            assert_eq!(filter.counter_bits(), bits);
+            assert!(filter.max_capacity() >= 1000);
+        }
+        for (line, refusal) in [
+            ("9 COUNTERS 0", "COUNTERS: value must be 4 or 8, and is 0"),
+            ("9 COUNTERS 5", "COUNTERS: value must be 4 or 8, and is 5"),
+            ("9 COUNTERS -8", "COUNTERS: value must be 4 or 8, and is -8"),
+            ("9 COUNTERS x", "Couldn't parse COUNTERS"),
+            (
+                "9 COUNTERS 8 WINDOW 9",
+                "COUNTERS is for filters without a WINDOW",
+            ),
         ] {
             assert_eq!(wanted(line).unwrap_err(), refusal, "{line}");
         }

@@ -4,7 +4,7 @@ use crate::{Answer, Args, MakeError, Reply, Store, Wanted, options, store::get};
 use std::sync::Arc;
 
 /// `CF.RESERVE key capacity [BUCKETSIZE n] [MAXITERATIONS n] [EXPANSION n] [ERROR rate]
-/// [MAXCAPACITY n] [WINDOW seconds [EPOCHS n]]`
+/// [MAXCAPACITY n] [WINDOW seconds [EPOCHS n]] [COUNTERS bits]`
 pub(crate) fn reserve<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let [name, key, capacity, pairs @ ..] = args else {
         return Err(Reply::wrong_arity(args[0]));

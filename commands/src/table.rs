@@ -37,6 +37,7 @@ const RESERVE: &[Argument] = &[
     Argument::option("MAXCAPACITY", "maxcapacity", Integer),
     Argument::option("WINDOW", "seconds", Integer),
     Argument::option("EPOCHS", "epochs", Integer),
+    Argument::option("COUNTERS", "bits", Integer),
 ];
 const LOAD: &[Argument] = &[KEY, POSITION, Argument::one("data", Bytes)];
 

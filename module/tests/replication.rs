@@ -201,6 +201,10 @@ fn full_filters_are_equal() {
         ("fixed", "CF.RESERVE fixed 500 EXPANSION 0"),
         ("grows", "CF.RESERVE grows 100 MAXCAPACITY 800"),
         ("rare", "CF.RESERVE rare 300 EXPANSION 0 ERROR 0.00001"),
+        (
+            "counted",
+            "CF.RESERVE counted 100 MAXCAPACITY 800 COUNTERS 8",
+        ),
     ] {
         ask::<()>(&mut client, reserve);
         for item in 0..1000 {
@@ -211,7 +215,11 @@ fn full_filters_are_equal() {
     follow(&replica, &primary);
     catch_up(&mut client, &mut replica.client());
     for round in 0..rounds {
-        for key in ["fixed", "grows", "rare"] {
+        for key in ["fixed", "grows", "rare", "counted"] {
+            for _ in 0..100 {
+                // Without counters there is no room for all.
+                let _ = common::try_ask::<i64>(&mut client, &format!("CF.ADD {key} hot"));
+            }
             let mut pipe = redis::pipe();
             for item in 0..1000 {
                 pipe.cmd("CF.DEL").arg(key).arg(item * (round + 2) % 1000);
@@ -223,6 +231,10 @@ fn full_filters_are_equal() {
             }
         }
         are_equal(&primary, &replica);
+    }
+    for client in [&mut client, &mut replica.client()] {
+        let hot: usize = ask(client, "CF.COUNT counted hot");
+        assert!(hot >= 100 * rounds as usize, "{hot}");
     }
 }
 

@@ -82,6 +82,15 @@ fn reserve_checks_its_arguments_in_order() {
             "CF.RESERVE k 100 EXPANSION 0 MAXCAPACITY 200",
             "MAXCAPACITY and EXPANSION 0 exclude each other: with EXPANSION 0 the size is fixed",
         ),
+        (
+            "CF.RESERVE k 100 COUNTERS 6",
+            "COUNTERS: value must be 4 or 8, and is 6",
+        ),
+        ("CF.RESERVE k 100 COUNTERS all", "Couldn't parse COUNTERS"),
+        (
+            "CF.RESERVE k 100 WINDOW 60 COUNTERS 8",
+            "COUNTERS is for filters without a WINDOW",
+        ),
         ("CF.RESERVE k 3 MAXCAPACITY 2", capacity),
         (
             "CF.RESERVE k 100 ERROR 0.00000001 MAXCAPACITY 400000",

@@ -411,6 +411,41 @@ fn max_capacity_is_where_growth_ends() {
     assert_eq!(size(&mut client, "fixed"), same);
 }
 
+/// Copies of an item take its counter, and neither room nor memory.
+#[test]
+fn counters_hold_many_copies_of_an_item() {
+    let server = Server::start(&[]);
+    let mut client = server.client(Protocol::Resp2);
+    for (key, options, most) in [
+        ("grows", "COUNTERS 8", 1024),
+        ("fixed", "EXPANSION 0 COUNTERS 4", 128),
+    ] {
+        ask::<()>(&mut client, &format!("CF.RESERVE {key} 1000 {options}"));
+        fill(&mut client, key, 0, 900);
+        let before = size(&mut client, key);
+        let mut added = 0;
+        let refused = loop {
+            match crate::common::try_ask::<i64>(&mut client, &format!("CF.ADD {key} hot")) {
+                Ok(1) => added += 1,
+                Ok(other) => panic!("{other}"),
+                Err(refused) => break refused,
+            }
+        };
+        assert_eq!(added, most, "{key}");
+        let expected = format!("Filter is full of copies of this item: {most} is the most");
+        assert_eq!(crate::common::text(&refused), expected);
+        assert_eq!(size(&mut client, key), before, "{key}");
+        assert_eq!(
+            ask::<i64>(&mut client, &format!("CF.COUNT {key} hot")),
+            most
+        );
+        for _ in 0..most {
+            assert_eq!(ask::<i64>(&mut client, &format!("CF.DEL {key} hot")), 1);
+        }
+        assert_eq!(ask::<i64>(&mut client, &format!("CF.DEL {key} hot")), 0);
+    }
+}
+
 #[test]
 fn a_filter_grows_for_items_that_are_added_twice() {
     let server = Server::start(&[]);

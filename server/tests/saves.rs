@@ -58,6 +58,8 @@ fn a_restarted_server_has_what_was_saved() {
         ask::<()>(&mut client, "FLUSHALL");
         insert(&mut client, "a", 0..10_000);
         insert(&mut client, "\r\n\0", 0..10);
+        ask::<()>(&mut client, "CF.RESERVE counts 100 COUNTERS 8");
+        (0..500).for_each(|_| ask::<()>(&mut client, "CF.ADD counts hot"));
         ask::<()>(&mut client, "CF.DEL a 5");
         // The item may share its fingerprint with another item.
         let left: i64 = ask(&mut client, "CF.COUNT a 5");
@@ -79,6 +81,7 @@ fn a_restarted_server_has_what_was_saved() {
         assert_eq!(ask::<Value>(&mut client, "CF.INFO a"), info, "{end}");
         assert!(holds(&mut client, "a", 6..10_000) && holds(&mut client, "\r\n\0", 0..10));
         assert_eq!(ask::<i64>(&mut client, "CF.COUNT a 5"), left);
+        assert_eq!(ask::<i64>(&mut client, "CF.COUNT counts hot"), 500);
         shut_down(&mut client, "SHUTDOWN NOSAVE");
     }
 }

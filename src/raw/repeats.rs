@@ -22,7 +22,8 @@ impl<L: Layout> RawFilter<L> {
     /// The number of slots in use. Concurrent operations may be counted or not.
     #[inline]
     pub(crate) fn in_use(&self) -> usize {
-        self.len.sum() - self.repeats_at_most(self.len.sum())
+        let copies = self.len.sum();
+        copies - self.repeats_at_most(copies)
     }
 
     /// The number of repeats, but not more than `copies`.

@@ -44,6 +44,22 @@ impl Any {
         }
     }
 
+    /// What counts towards [`most_items`](Self::most_items): with counters, copies of an item count once.
+    pub(super) fn in_use(&self) -> usize {
+        match self {
+            Self::Plain(cuckoo) => cuckoo.slots_in_use(),
+            Self::Windowed(windowed) => windowed.filter().len(),
+        }
+    }
+
+    /// Bits of a slot's counter; 0 if slots have none.
+    pub(super) fn counter_bits(&self) -> u32 {
+        match self {
+            Self::Plain(cuckoo) => cuckoo.counter_bits(),
+            Self::Windowed(_) => 0,
+        }
+    }
+
     pub(super) fn memory_usage(&self) -> usize {
         match self {
             Self::Plain(cuckoo) => cuckoo.memory_usage(),

@@ -115,6 +115,7 @@ fn commands_describe_their_arguments() {
             "MAXCAPACITY maxcapacity integer optional",
             "WINDOW seconds integer optional",
             "EPOCHS epochs integer optional",
+            "COUNTERS bits integer optional",
         ]
     );
     assert_eq!(

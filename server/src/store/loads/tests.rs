@@ -142,6 +142,7 @@ fn a_load_of_a_window_is_charged_for_its_table() {
             length: Duration::from_secs(3600),
             epochs: None,
         }),
+        counter_bits: None,
     };
     let filter = store.keyspace.reserve(b"k", &wanted).unwrap();
     let table = 8 * filter.buckets() as u64;
