@@ -207,6 +207,7 @@ fn full_filters_are_equal() {
         ),
     ] {
         ask::<()>(&mut client, reserve);
+        ask::<()>(&mut client, &format!("CF.ADD {key} hot"));
         for item in 0..1000 {
             // From some item on, the filter is full.
             let _ = common::try_ask::<i64>(&mut client, &format!("CF.ADD {key} {item}"));
@@ -217,7 +218,7 @@ fn full_filters_are_equal() {
     for round in 0..rounds {
         for key in ["fixed", "grows", "rare", "counted"] {
             for _ in 0..100 {
-                // Without counters there is no room for all.
+                // Without counters there is no room for all of them, and with counters there is.
                 let _ = common::try_ask::<i64>(&mut client, &format!("CF.ADD {key} hot"));
             }
             let mut pipe = redis::pipe();
