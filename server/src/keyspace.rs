@@ -69,7 +69,7 @@ pub struct Keyspace {
     turn: Mutex<()>,
     /// The number of bytes in use.
     used: AtomicUsize,
-    /// The same bytes, and those of requests and replies.
+    /// The same bytes, and the bytes of requests and replies.
     total: Arc<Used>,
     /// The maximum number of bytes in use; `usize::MAX` for no limit.
     limit: AtomicUsize,

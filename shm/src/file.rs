@@ -40,7 +40,7 @@ pub(crate) enum Access {
     Write,
 }
 
-/// A file that is mapped, and whose header and length are those of a filter.
+/// A mapped file whose header and length fit a filter.
 pub(crate) struct Mapped {
     pub(crate) map: Arc<Map>,
     pub(crate) header: Header,

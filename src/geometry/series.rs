@@ -70,7 +70,7 @@ macro_rules! words {
         /// Those of expiring filters. No fingerprint has as many bits as one of [`FIXED`].
         static EXPIRING: &[Tagged] = &[$(Tagged::of::<layout::$expiring>()),*];
 
-        /// Those of counting filters.
+        /// The words of counting filters.
         static COUNTING: &[Tagged] = &[$(Tagged::of::<layout::$counting>()),*];
     };
 }
@@ -223,13 +223,13 @@ impl Series {
         FIXED.iter().map(Self::of)
     }
 
-    /// Those of filters whose slots have counters of this size, and that cannot grow.
+    /// The series of fixed filters whose slots have counters of this size.
     pub(super) fn counting(counter_bits: u32) -> impl DoubleEndedIterator<Item = Self> + Clone {
         let all = COUNTING.iter().map(Self::of_tagged);
         all.filter(move |series| series.counter_bits == counter_bits)
     }
 
-    /// Those of filters whose slots have counters of this size, and that grow.
+    /// The series of growing filters whose slots have counters of this size.
     pub(super) fn growable_counting(
         counter_bits: u32,
     ) -> impl DoubleEndedIterator<Item = Self> + Clone {

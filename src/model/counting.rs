@@ -158,8 +158,8 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Counting<SLOTS, PHASE_BITS> {
     }
 
     /// Completes that move in few exchanges, as `Model::take_and_replace` does: removes take all copies
-    /// that are left, and as many as at first are put into the slot of T. Returns the number of copies
-    /// that were taken.
+    /// that are left, and `copies` copies are put into the slot of T. Returns the number of copies that
+    /// were taken.
     pub fn take_and_replace(&self, item: Item, copies: usize, from: usize) -> usize {
         let (fingerprint, hop) = (item.0.fingerprint, hop(item, from));
         let (entry, table) = (Self::entry(item, copies), &self.0.table);

@@ -2,7 +2,7 @@
 
 mod counting;
 
-pub(crate) use counting::AnyCounting;
+pub(crate) use counting::{AnyCounting, with_counting};
 
 use crate::{
     geometry::{Geometry, Series},
@@ -81,11 +81,9 @@ macro_rules! any_filter {
                     $(Any::$fixed($d raw) => $d body,)*
                     $(Any::$semi($d raw) => $d body,)*
                     Any::Growing($d raw) => $d body,
-                    Any::Counting(counting) => match counting {
-                        $($crate::raw::any::AnyCounting::$counting($d raw) => $d body,)*
-                        $crate::raw::any::AnyCounting::Growing4($d raw) => $d body,
-                        $crate::raw::any::AnyCounting::Growing8($d raw) => $d body,
-                    },
+                    Any::Counting(counting) => {
+                        $crate::raw::any::with_counting!(counting, $d raw => $d body)
+                    }
                     #[cfg(feature = "shared")]
                     Any::Shared(shared) => match shared {
                         $($crate::raw::any::AnyShared::$fixed($d raw) => $d body,)*

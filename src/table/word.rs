@@ -196,7 +196,7 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
         1
     }
 
-    /// The entry of `copies` copies: of as many as a slot holds, if that is less.
+    /// The entry of `copies` copies, but of at most [`COPIES_OF_SLOT`](Self::COPIES_OF_SLOT).
     #[inline(always)]
     fn entry_of(fingerprint: Fingerprint, _copies: usize) -> Entry {
         Entry::untagged(fingerprint)

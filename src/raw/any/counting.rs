@@ -32,15 +32,17 @@ macro_rules! any_counting {
         }
 
         /// Runs `$body` with `$raw` bound to the raw filter, in each layout.
-        macro_rules! with_layout {
+        macro_rules! with_counting {
             ($d any:expr, $d raw:ident => $d body:expr) => {
                 match $d any {
-                    $(AnyCounting::$counting($d raw) => $d body,)*
-                    AnyCounting::Growing4($d raw) => $d body,
-                    AnyCounting::Growing8($d raw) => $d body,
+                    $($crate::raw::any::AnyCounting::$counting($d raw) => $d body,)*
+                    $crate::raw::any::AnyCounting::Growing4($d raw) => $d body,
+                    $crate::raw::any::AnyCounting::Growing8($d raw) => $d body,
                 }
             };
         }
+
+        pub(crate) use with_counting;
     };
 }
 
@@ -48,27 +50,27 @@ layouts!(any_counting, $);
 
 impl AnyCounting {
     pub(crate) fn insert_by_hash(&self, hash: u64) -> Result<(), InsertError> {
-        with_layout!(self, raw => raw.insert_by_hash(hash))
+        with_counting!(self, raw => raw.insert_by_hash(hash))
     }
 
     pub(crate) fn insert_unique_by_hash(&self, hash: u64) -> Result<bool, InsertError> {
-        with_layout!(self, raw => raw.insert_unique_by_hash(hash))
+        with_counting!(self, raw => raw.insert_unique_by_hash(hash))
     }
 
     pub(crate) fn remove_by_hash(&self, hash: u64) -> bool {
-        with_layout!(self, raw => raw.remove_by_hash(hash))
+        with_counting!(self, raw => raw.remove_by_hash(hash))
     }
 
     pub(crate) fn count_by_hash(&self, hash: u64) -> usize {
-        with_layout!(self, raw => raw.count_by_hash(hash))
+        with_counting!(self, raw => raw.count_by_hash(hash))
     }
 
     pub(crate) fn count(&self, class: Class) -> usize {
-        with_layout!(self, raw => raw.count(class))
+        with_counting!(self, raw => raw.count(class))
     }
 
     pub(crate) fn clear(&self) {
-        with_layout!(self, raw => raw.clear());
+        with_counting!(self, raw => raw.clear());
     }
 
     pub(crate) fn insert_classes(
@@ -76,7 +78,7 @@ impl AnyCounting {
         classes: &[Class],
         inserted: &mut usize,
     ) -> Result<(), InsertError> {
-        with_layout!(self, raw => raw.insert_classes(classes, inserted))
+        with_counting!(self, raw => raw.insert_classes(classes, inserted))
     }
 
     pub(crate) fn raise_classes(
@@ -85,15 +87,15 @@ impl AnyCounting {
         classes: &[Class],
         added: &mut usize,
     ) -> Result<(), InsertError> {
-        with_layout!(self, raw => raw.raise_classes(other, classes, added))
+        with_counting!(self, raw => raw.raise_classes(other, classes, added))
     }
 
     pub(crate) fn first_in_flight(&self, hashes: &[u64]) -> InFlight {
-        with_layout!(self, raw => raw.first_in_flight(hashes))
+        with_counting!(self, raw => raw.first_in_flight(hashes))
     }
 
     pub(crate) fn contains_in_flight(&self, in_flight: &mut InFlight, hashes: &[u64]) -> u32 {
-        with_layout!(self, raw => raw.contains_in_flight(in_flight, hashes))
+        with_counting!(self, raw => raw.contains_in_flight(in_flight, hashes))
     }
 
     pub(crate) fn contains_all<T>(
@@ -151,19 +153,19 @@ impl AnyCounting {
     }
 
     fn contains_hashes(&self, hashes: &[u64], results: &mut [bool]) {
-        with_layout!(self, raw => raw.contains_all(hashes, |&hash| hash, results));
+        with_counting!(self, raw => raw.contains_all(hashes, |&hash| hash, results));
     }
 
     fn remove_hashes(&self, hashes: &[u64], results: &mut [bool]) {
-        with_layout!(self, raw => raw.remove_all(hashes, |&hash| hash, results));
+        with_counting!(self, raw => raw.remove_all(hashes, |&hash| hash, results));
     }
 
     fn insert_hashes(&self, hashes: &[u64]) -> Result<(), BatchError> {
-        with_layout!(self, raw => raw.insert_all(hashes, |&hash| hash))
+        with_counting!(self, raw => raw.insert_all(hashes, |&hash| hash))
     }
 
     fn insert_unique_hashes(&self, hashes: &[u64], answers: &mut [bool]) -> Result<(), BatchError> {
-        with_layout!(self, raw => raw.insert_all_unique(hashes, |&hash| hash, answers))
+        with_counting!(self, raw => raw.insert_all_unique(hashes, |&hash| hash, answers))
     }
 }
 
