@@ -26,7 +26,7 @@ mod phase;
 mod slots;
 pub(crate) mod tag;
 
-use super::{Bits, Bucket, Mark};
+use super::{Bits, Bucket, Mark, Minus};
 use crate::table::{
     entry::{Entry, Fingerprint},
     word::{
@@ -115,6 +115,15 @@ impl<L: PackedLayout> Bucket for Packed<L> {
             return Some(counted);
         }
         super::plus_in_emptier::<Self>(one, other, entry)
+    }
+
+    #[inline(always)]
+    fn minus_in_first(p: Bits, q: Bits, entry: Entry) -> Minus {
+        if L::COUNTS {
+            Self::uncounted_in_first(p, q, fingerprint_of::<L>(entry))
+        } else {
+            super::minus_in_first::<Self>(p, q, entry)
+        }
     }
 
     #[inline]
@@ -316,7 +325,7 @@ impl<L: PackedLayout> Bucket for Packed<L> {
 
     #[inline(always)]
     fn uses_slots_of(self, other: Self) -> bool {
-        self.used_slots() == other.used_slots()
+        (self.bits ^ other.bits) & self.places().fingerprints == 0
     }
 
     #[inline]

@@ -7,7 +7,7 @@
 //! An insert adds a repeat to an unmarked slot of its class that has room, and a remove takes one away.
 //! Under a mark only a remove changes the repeats.
 
-use super::{Bits, Bucket, Mark, Packed};
+use super::{Bits, Bucket, Mark, Minus, Packed, Phases};
 use crate::table::{
     entry::{Entry, Fingerprint},
     word::lanes::{Masks, PackedLayout, fingerprint_of},
@@ -72,23 +72,27 @@ impl<L: PackedLayout> Packed<L> {
     #[inline(always)]
     pub(super) fn counted_in_either(one: Bits, other: Bits, entry: Entry) -> Option<(bool, Bits)> {
         let fingerprint = fingerprint_of::<L>(entry);
-        let [one, other] = [one, other].map(|bits| Self::unpack(bits.0).without_reservation());
-        let found = |word: Self| word.unmarked_with(fingerprint);
-        let (in_one, in_other) = (found(one), found(other));
-        // For a new item this is the end.
-        if in_one | in_other == 0 {
+        let [one, other] = [one, other].map(|bits| Self::unpack(bits.0));
+        // For a new item this is the end. Without a match there is no slot, marked or not.
+        if one.is_in_phase(other) && !Self::either_has(one, other, fingerprint, one) {
             return None;
         }
-        let (in_one, in_other) = (in_one & one.with_room(), in_other & other.with_room());
-        if in_one | in_other == 0 {
-            return None;
-        }
-        let (into, tops) = match in_one {
-            0 => (other, in_other),
-            _ => (one, in_one),
+        Self::counted_in_first(one, other, fingerprint)
+    }
+
+    /// [`counted_in_either`](Self::counted_in_either) for a class that is probably present. It is not
+    /// inlined, so that inserts of new items do not set up its constants.
+    #[inline(never)]
+    fn counted_in_first(one: Self, other: Self, fingerprint: Fingerprint) -> Option<(bool, Bits)> {
+        let [one, other] = [one, other].map(Self::without_reservation);
+        let found = |word: Self| word.unmarked_with(fingerprint) & word.with_room();
+        let in_one = found(one);
+        let (in_other, into, tops) = match in_one {
+            0 => (true, other, found(other)),
+            _ => (false, one, in_one),
         };
         let repeat = (tops & tops.wrapping_neg()) << 1;
-        Some((in_one == 0, Bits(into.bits + repeat)))
+        (tops != 0).then(|| (in_other, Bits(into.bits + repeat)))
     }
 
     /// The number of copies of `fingerprint` in unmarked slots.
@@ -103,11 +107,38 @@ impl<L: PackedLayout> Packed<L> {
         (0..self.slots()).map(copies).sum()
     }
 
+    /// The question of a remove: the first word with a slot of `fingerprint`, less one copy.
+    #[inline(always)]
+    pub(super) fn uncounted_in_first(p: Bits, q: Bits, fingerprint: Fingerprint) -> Minus {
+        let [p, q] = [p, q].map(|bits| Self::unpack(bits.0).without_reservation());
+        if !Self::both_unmarked(p, q) {
+            return Minus::Marked;
+        }
+        let (of_p, of_q) = (
+            p.with_fingerprint(fingerprint),
+            q.with_fingerprint(fingerprint),
+        );
+        let in_p = of_p != 0;
+        let (from, tops) = select_unpredictable(in_p, (p, of_p), (q, of_q));
+        match tops {
+            0 => Minus::Nothing,
+            _ => Minus::Taken {
+                in_p,
+                new: Bits(from.less_one(fingerprint, tops).bits),
+            },
+        }
+    }
+
     /// The word without one copy of `fingerprint`; the same word if it holds none.
     #[inline(always)]
     pub(super) fn minus_counted(self, fingerprint: Fingerprint) -> Self {
-        let matches = self.unmarked_with(fingerprint);
-        let top = matches & matches.wrapping_neg();
+        self.less_one(fingerprint, self.unmarked_with(fingerprint))
+    }
+
+    /// The word less one copy of `fingerprint`, from the lowest of the slots whose top bits are given.
+    #[inline(always)]
+    fn less_one(self, fingerprint: Fingerprint, tops: u64) -> Self {
+        let top = tops & tops.wrapping_neg();
         // The counter is just above the fingerprint. It is 0, or one repeat goes.
         let repeat = top << 1;
         let has_repeats = self.bits & repeat.wrapping_mul(L::LAST_TAG) != 0;
