@@ -11,6 +11,7 @@ pub use crate::{
 use crate::{
     error::{InsertError, SnapshotError},
     filter::CuckooFilter,
+    geometry::Series,
     raw::{
         RawFilter,
         any::{AnyFilter, AnyShared, of_shared_series, with_layout, with_shared_layout},
@@ -20,14 +21,29 @@ use crate::{
 };
 use std::hash::BuildHasher;
 
+/// The words that a filter takes up in memory that processes share, or why it cannot be there.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SharedWords {
+    /// This number of words.
+    Words(usize),
+    /// It grows, or has more buckets than can be addressed.
+    Growing,
+    /// Its slots have counters.
+    Counters,
+}
+
 impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// The words that the filter of this [header](Self::header) takes up in memory that processes
-    /// share; `None` if it cannot be there: because it grows, or has no words.
+    /// share.
     #[doc(hidden)]
-    pub fn shared_words(header: &[u8]) -> Result<Option<usize>, SnapshotError> {
+    pub fn shared_words(header: &[u8]) -> Result<SharedWords, SnapshotError> {
         let geometry = check_sum(header, Header::from_bytes)?.geometry;
-        let is_fixed = geometry.series.levels == 0;
-        Ok(is_fixed.then(|| words_for(geometry.buckets)).flatten())
+        Ok(match (geometry.series, words_for(geometry.buckets)) {
+            (Series { counter_bits, .. }, _) if counter_bits != 0 => SharedWords::Counters,
+            (Series { levels: 0, .. }, Some(words)) => SharedWords::Words(words),
+            _ => SharedWords::Growing,
+        })
     }
 
     /// The filter of this [header](Self::header) in memory that processes share. Words that are all 0

@@ -57,6 +57,8 @@ pub enum OpenError {
     },
     /// A filter that grows cannot be shared.
     Growing,
+    /// A filter with counters cannot be shared.
+    Counters,
     /// This process cannot take a seat: the source of this error.
     Attach(AttachError),
     /// The number of processes that can share a filter is limited.
@@ -105,6 +107,9 @@ impl fmt::Display for OpenError {
             }
             Self::Attach(_) => f.write_str("this process cannot take a seat of the filter"),
             Self::Growing => f.write_str("a filter that grows cannot be shared between processes"),
+            Self::Counters => {
+                f.write_str("a filter with counters cannot be shared between processes")
+            }
             Self::TooManyProcesses { asked, max } => {
                 write!(
                     f,

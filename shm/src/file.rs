@@ -6,8 +6,8 @@ use crate::{
     map::Map,
 };
 use guira::{
-    Builder, CuckooFilter,
-    shared::{Members, Memory, SharedPlace},
+    Builder, CuckooFilter, SeededState,
+    shared::{Members, Memory, SharedPlace, SharedWords},
 };
 use nix::{
     fcntl::{FcntlArg, SealFlag, fcntl, posix_fallocate},
@@ -60,13 +60,22 @@ pub(crate) fn new_filter<S: BuildHasher + Clone + 'static>(
     // Its pages are never touched, so it takes up no memory.
     let empty = builder.build().map_err(OpenError::Build)?;
     let filter = empty.header();
-    let of_filter = CuckooFilter::<S>::shared_words(&filter)?.ok_or(OpenError::Growing)?;
+    let of_filter = words_of(&filter)?;
     let header = Header {
         members,
         words: PAGE + of_filter,
         filter,
     };
     Ok((header, empty.hasher().clone()))
+}
+
+/// The number of words of the filter with this header.
+pub(crate) fn words_of(header: &[u8]) -> Result<usize, OpenError> {
+    match CuckooFilter::<SeededState>::shared_words(header)? {
+        SharedWords::Words(words) => Ok(words),
+        SharedWords::Growing => Err(OpenError::Growing),
+        SharedWords::Counters => Err(OpenError::Counters),
+    }
 }
 
 /// Creates the file of a filter. It gets its name when it is complete.
@@ -141,8 +150,7 @@ impl Mapped {
             Access::Write => Map::of_file(file, words)?,
         };
         let header = Header::read(map.words())?;
-        let of_filter =
-            CuckooFilter::<S>::shared_words(&header.filter)?.ok_or(OpenError::Growing)?;
+        let of_filter = words_of(&header.filter)?;
         if words - PAGE != of_filter {
             return Err(OpenError::Length {
                 found: bytes,

@@ -110,7 +110,7 @@ impl SharedFilter {
         let path = path.as_ref();
         // Its pages are never touched, so it takes up no memory.
         let asked = builder.clone().build().map_err(OpenError::Build)?;
-        CuckooFilter::<SeededState>::shared_words(&asked.header())?.ok_or(OpenError::Growing)?;
+        file::words_of(&asked.header())?;
         for _ in 0..MOST_TRIES {
             match Self::open_by(path, SeededState::new) {
                 Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
@@ -180,6 +180,7 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     /// * [`OpenError::Exists`]: a file with this name exists.
     /// * [`OpenError::Build`]: the builder's settings cannot be met.
     /// * [`OpenError::Growing`]: the builder asks for a filter that grows.
+    /// * [`OpenError::Counters`]: the builder asks for counters.
     /// * [`OpenError::FileSystem`]: the file system is not supported.
     /// * [`OpenError::Io`]: the file cannot be created, or the file system has no room for it.
     #[expect(unsafe_code, reason = "as `open`")]
@@ -236,6 +237,7 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     ///
     /// * [`OpenError::Build`]: the builder's settings cannot be met.
     /// * [`OpenError::Growing`]: the builder asks for a filter that grows.
+    /// * [`OpenError::Counters`]: the builder asks for counters.
     /// * [`OpenError::Io`]: there is no memory, or `/proc` is not mounted.
     ///
     /// ```

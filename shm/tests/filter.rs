@@ -223,6 +223,12 @@ fn what_cannot_be_shared_is_refused() {
     let file = directory.path().join("filter");
     let growing = builder(100).max_capacity(10_000);
     assert!(matches!(refused(&file, growing), OpenError::Growing));
+    // 12 bits is also the size of a fingerprint in a layout without counters.
+    for (fingerprint_bits, counter_bits) in [(11, 4), (12, 8)] {
+        let counting = builder(100).fingerprint_bits(fingerprint_bits);
+        let counting = counting.counter_bits(counter_bits);
+        assert!(matches!(refused(&file, counting), OpenError::Counters));
+    }
     let none = builder(100).capacity(0);
     let error = refused(&file, none);
     assert!(matches!(error, OpenError::Build(BuildError::ZeroCapacity)));

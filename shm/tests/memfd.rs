@@ -212,6 +212,9 @@ fn what_cannot_be_shared_is_refused() {
     let growing = builder(100).max_capacity(10_000);
     let error = SharedFilter::create_memfd(growing).unwrap_err();
     assert!(matches!(error, OpenError::Growing));
+    let counting = builder(100).fingerprint_bits(12).counter_bits(8);
+    let error = SharedFilter::create_memfd(counting).unwrap_err();
+    assert!(matches!(error, OpenError::Counters));
     let error = SharedFilter::create_memfd_for(builder(100), 256).unwrap_err();
     assert!(matches!(
         error,

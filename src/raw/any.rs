@@ -156,7 +156,7 @@ macro_rules! any_filter {
             ($d series:expr, $d layout:ident => $d make:expr) => {{
                 use $crate::{geometry::Series, raw::any::{AnyFilter, AnyShared as Any}, table::layout};
                 match $d series {
-                    $(Series { levels: 0, fingerprint_bits: $bits, prefixes: 0, .. } => {
+                    $(Series { levels: 0, fingerprint_bits: $bits, prefixes: 0, counter_bits: 0, .. } => {
                         type $d layout = layout::Shared<layout::$fixed>;
                         $d make.map(|raw| AnyFilter::Shared(Any::$fixed(Box::new(raw))))
                     })*

@@ -57,7 +57,9 @@ impl From<OpenError> for Failure {
             OpenError::Filter(error) => return error.into(),
             OpenError::Attach(error) => return error.into(),
             OpenError::Exists => Status::Exists,
-            OpenError::Growing | OpenError::FileSystem { .. } => Status::Unsupported,
+            OpenError::Growing | OpenError::Counters | OpenError::FileSystem { .. } => {
+                Status::Unsupported
+            }
             OpenError::TooManyProcesses { .. } => Status::Invalid,
             _ => Status::Snapshot,
         };
