@@ -136,10 +136,7 @@ pub(crate) fn sealed(descriptor: OwnedFd) -> Result<File, OpenError> {
 
 impl Mapped {
     /// Maps a file, and checks its header and its length.
-    pub(crate) fn new<S: BuildHasher + 'static>(
-        file: &File,
-        access: Access,
-    ) -> Result<Self, OpenError> {
+    pub(crate) fn new(file: &File, access: Access) -> Result<Self, OpenError> {
         let bytes = file.metadata()?.len();
         if bytes < 8 * PAGE as u64 || !bytes.is_multiple_of(8) {
             return Err(OpenError::NotAFilter);

@@ -293,12 +293,12 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
 
     fn open_by(path: &Path, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
         let file = file::open(path, Access::Write)?;
-        let mapped = Mapped::new::<S>(&file, Access::Write)?;
+        let mapped = Mapped::new(&file, Access::Write)?;
         Self::of_file(mapped, Origin::of_path(path, &file)?, hasher)
     }
 
     fn of_memfd(file: File, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
-        let mapped = Mapped::new::<S>(&file, Access::Write)?;
+        let mapped = Mapped::new(&file, Access::Write)?;
         Self::of_file(mapped, Origin::of_descriptor(file)?, hasher)
     }
 

@@ -120,7 +120,7 @@ impl<S: BuildHasher + 'static> SharedReader<S> {
     }
 
     fn of_file(file: &File, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
-        let mapped = Mapped::new::<S>(file, Access::Read)?;
+        let mapped = Mapped::new(file, Access::Read)?;
         Ok(Self {
             filter: mapped.filter(hasher, Arc::new(Outside))?,
             most_members: mapped.header.members,
