@@ -1,6 +1,7 @@
 //! A key-value service over HTTP. A filter in memory recognizes most absent keys, so that requests
 //! for them do not wait for the disk.
 
+mod false_positives;
 mod keys;
 mod routes;
 mod store;

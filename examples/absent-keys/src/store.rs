@@ -27,10 +27,14 @@
 //!
 //! If it is unknown whether a commit took effect, the copy stays. One copy too many costs an
 //! unnecessary lookup; one too few would lose an item.
+//!
+//! Absent keys that the filter reports as present are remembered by `false_positives`, which explains why
+//! no committed key is among them.
 
 #[cfg(test)]
 mod tests;
 
+use crate::false_positives::FalsePositives;
 use guira::{BuildError, CuckooFilter};
 use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition};
 use serde::Serialize;
@@ -45,10 +49,12 @@ const ITEMS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("items");
 pub(crate) struct Store {
     database: Database,
     filter: CuckooFilter,
+    known: FalsePositives,
     // Relaxed throughout: these are counters, which order nothing.
     database_reads: AtomicU64,
     reads_saved: AtomicU64,
     false_positives: AtomicU64,
+    repeats_saved: AtomicU64,
 }
 
 /// The effect of a PUT.
@@ -94,6 +100,10 @@ pub(crate) struct Stats {
     /// Lookups that reached the database for an absent key. A key that was being stored or deleted
     /// at that moment counts, too.
     false_positives: u64,
+    /// The keys of such lookups that are remembered.
+    known_false_positives: usize,
+    /// Lookups of these keys, which did not reach the database.
+    repeats_saved: u64,
     filter: FilterStats,
 }
 
@@ -122,9 +132,11 @@ impl Store {
         let store = Self {
             database,
             filter,
+            known: FalsePositives::new(),
             database_reads: AtomicU64::new(0),
             reads_saved: AtomicU64::new(0),
             false_positives: AtomicU64::new(0),
+            repeats_saved: AtomicU64::new(0),
         };
         if store.fill()? {
             Ok(store)
@@ -151,21 +163,30 @@ impl Store {
         Ok(true)
     }
 
-    /// False if the database does not contain `key`, which saves the lookup. Does not block, so
-    /// async code may call it.
+    /// False if the database does not contain `key`, which saves the lookup. Locks are held for a few
+    /// instructions at most, so async code may call it.
     pub(crate) fn may_hold(&self, key: &str) -> bool {
-        let may_hold = self.filter.contains(key);
-        if !may_hold {
+        if !self.filter.contains(key) {
             self.reads_saved.fetch_add(1, Ordering::Relaxed);
+            return false;
         }
-        may_hold
+        let is_known = self.known.contains(key);
+        if is_known {
+            self.repeats_saved.fetch_add(1, Ordering::Relaxed);
+        }
+        !is_known
     }
 
     /// The value of a key that may be present. Waits for the disk.
     pub(crate) fn get(&self, key: &str) -> Result<Option<Vec<u8>>, redb::Error> {
+        // This happens before the read: see `false_positives`.
+        let lookup = self.known.begin_lookup(key);
         let table = self.database.begin_read()?.open_table(ITEMS)?;
         let value = table.get(key)?.map(|value| value.value().to_vec());
         self.count_read(value.is_some());
+        if value.is_none() {
+            self.known.add(lookup, key);
+        }
         Ok(value)
     }
 
@@ -180,6 +201,8 @@ impl Store {
             transaction.abort()?;
             return Ok(Put::FilterFull);
         }
+        // It ends after the commit, also if that fails.
+        let _insert = is_new.then(|| self.known.begin_insert(key));
         transaction.commit()?;
         Ok(if is_new {
             Put::Created
@@ -227,6 +250,8 @@ impl Store {
             database_reads: self.database_reads.load(Ordering::Relaxed),
             reads_saved: self.reads_saved.load(Ordering::Relaxed),
             false_positives: self.false_positives.load(Ordering::Relaxed),
+            known_false_positives: self.known.len(),
+            repeats_saved: self.repeats_saved.load(Ordering::Relaxed),
             filter: FilterStats {
                 items: stats.items,
                 capacity: filter.capacity(),
