@@ -25,6 +25,9 @@ static guira_status add_unique(guira_filter *f, const uint8_t *item, size_t len,
 static bool contains(const guira_filter *f, const uint8_t *item, size_t len) {
 	return guira_filter_contains(f, item, len);
 }
+static size_t count(const guira_filter *f, const uint8_t *item, size_t len) {
+	return guira_filter_count(f, item, len);
+}
 static bool remove_item(guira_filter *f, const uint8_t *item, size_t len) {
 	return guira_filter_remove(f, item, len);
 }
@@ -139,6 +142,9 @@ type Options struct {
 	Seed *uint64
 	// Prefer the smallest layout to the fastest. It cannot grow.
 	PreferSpace bool
+	// The bits of a counter in each slot: 4 or 8. Without counters 4 to 14 copies of one item fit, and
+	// with them 32 to 1536.
+	CounterBits uint64
 }
 
 // noCopy lets go vet report copies of what has it: a copy would use memory that the first one frees.
@@ -166,6 +172,7 @@ func (options Options) c() C.guira_options {
 		capacity:            C.uint64_t(options.Capacity),
 		max_capacity:        C.uint64_t(options.MaxCapacity),
 		false_positive_rate: C.double(options.FalsePositiveRate),
+		counter_bits:        C.uint64_t(options.CounterBits),
 	}
 	c.size = C.uint64_t(unsafe.Sizeof(c))
 	if options.Seed != nil {
@@ -256,6 +263,13 @@ func (f *Filter) Contains(item string) bool {
 	return bool(found)
 }
 
+// Count is the number of copies of an item, and of items that collide with it.
+func (f *Filter) Count(item string) int {
+	copies := C.count(f.handle, stringPointer(item), C.size_t(len(item)))
+	runtime.KeepAlive(f)
+	return int(copies)
+}
+
 // Remove removes a copy of an item, and says whether there was one. Remove only what was added.
 func (f *Filter) Remove(item string) bool {
 	removed := C.remove_item(f.handle, stringPointer(item), C.size_t(len(item)))
@@ -273,6 +287,13 @@ func (f *Filter) Hash(item string) uint64 {
 // Len is the number of copies in the filter.
 func (f *Filter) Len() int {
 	n := C.guira_filter_len(f.handle)
+	runtime.KeepAlive(f)
+	return int(n)
+}
+
+// SlotsInUse is the number of slots in use: with counters, about the number of distinct items.
+func (f *Filter) SlotsInUse() int {
+	n := C.guira_filter_slots_in_use(f.handle)
 	runtime.KeepAlive(f)
 	return int(n)
 }

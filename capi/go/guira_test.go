@@ -44,6 +44,29 @@ func TestOneItem(t *testing.T) {
 	}
 }
 
+func TestCopies(t *testing.T) {
+	f := open(t, Options{Capacity: 100, CounterBits: 8})
+	for copies := 1; copies <= 1000; copies++ {
+		if err := f.Add("ani"); err != nil || f.Count("ani") != copies || f.Len() != copies {
+			t.Fatal(copies, err)
+		}
+	}
+	if f.SlotsInUse() > 4 {
+		t.Fatal("copies share slots, but in use are", f.SlotsInUse())
+	}
+	for i := 0; i < 1000; i++ {
+		if !f.Remove("ani") {
+			t.Fatal("each copy is removed once")
+		}
+	}
+	if f.Remove("ani") || f.SlotsInUse() != 0 {
+		t.Fatal("no copy is left")
+	}
+	if _, err := New(Options{CounterBits: 5}); !errors.Is(err, ErrInvalid) {
+		t.Fatal(err)
+	}
+}
+
 func TestBatches(t *testing.T) {
 	f := open(t, Options{Capacity: 5000})
 	var b Batch

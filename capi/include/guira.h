@@ -168,6 +168,9 @@ typedef struct {
   uint32_t prefer;
   // 0.
   uint32_t reserved;
+  // The bits of the counter that each slot has: 4 or 8. 0 means no counters. Without them 4 to 14
+  // copies of one item fit, and with them 32 to 1536; copies in one slot make no filter grow.
+  uint64_t counter_bits;
 } guira_options;
 
 #ifdef __cplusplus
@@ -476,6 +479,12 @@ size_t guira_filter_memory_usage(const guira_filter *filter);
 // The share of slots in use, from 0 to 1.
 double guira_filter_load_factor(const guira_filter *filter);
 
+// The slots in use: the copies in the filter, or with counters about the number of distinct items.
+size_t guira_filter_slots_in_use(const guira_filter *filter);
+
+// The bits of the counter that each slot has; 0 without counters.
+uint32_t guira_filter_counter_bits(const guira_filter *filter);
+
 // The expected share of absent items that seem present when the filter is full.
 double guira_filter_false_positive_rate(const guira_filter *filter);
 
@@ -595,7 +604,8 @@ guira_status guira_filter_participants(const guira_filter *filter,
                                        size_t *max,
                                        uint64_t *deaths);
 
-// Adds a copy of an item of `len` bytes. 4 to 14 copies of one item fit, by the options.
+// Adds a copy of an item of `len` bytes. Copies of one item are limited: 4 to 14 fit, or
+// 32 to 1536 with counters, by the options.
 guira_status guira_filter_add(guira_filter *filter, const void *item, size_t len);
 
 // Adds an item of `len` bytes unless it seems present. `added`, if not null, is whether this
@@ -616,7 +626,8 @@ bool guira_filter_remove(guira_filter *filter, const void *item, size_t len);
 // The copies of an item of `len` bytes, and of items that look alike.
 size_t guira_filter_count(const guira_filter *filter, const void *item, size_t len);
 
-// Adds a copy of the item with this hash. 4 to 14 copies of one item fit, by the options.
+// Adds a copy of the item with this hash. Copies of one item are limited: 4 to 14 fit,
+// or 32 to 1536 with counters, by the options.
 //
 // All 64 bits of the hash must be as good as random: `guira_filter_hash_bytes` and its like make
 // them.

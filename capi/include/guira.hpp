@@ -120,6 +120,7 @@ public:
         check(guira_filter_open_or_create_shared(path.c_str(), &options, max_processes, &made, nullptr));
         return filter(made);
     }
+    std::size_t slots_in_use() const noexcept { return guira_filter_slots_in_use(get()); }
     bool is_shared() const noexcept { return guira_filter_is_shared(get()); }
     void attach() { check(guira_filter_attach(get())); }
     // The number of killed processes after which it cleaned up.

@@ -200,6 +200,28 @@ pub unsafe extern "C" fn guira_filter_load_factor(filter: *const Filter) -> f64 
     })
 }
 
+/// The slots in use: the copies in the filter, or with counters about the number of distinct items.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_slots_in_use(filter: *const Filter) -> usize {
+    guard::value(0, 0, || {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        Ok(filter.slots_in_use())
+    })
+}
+
+/// The bits of the counter that each slot has; 0 without counters.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_counter_bits(filter: *const Filter) -> u32 {
+    guard::value(0, 0, || {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        Ok(filter.counter_bits())
+    })
+}
+
 /// The expected share of absent items that seem present when the filter is full.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]

@@ -35,6 +35,9 @@ pub struct Options {
     pub prefer: u32,
     /// 0.
     pub reserved: u32,
+    /// The bits of the counter that each slot has: 4 or 8. 0 means no counters. Without them 4 to 14
+    /// copies of one item fit, and with them 32 to 1536; copies in one slot make no filter grow.
+    pub counter_bits: u64,
 }
 
 // SAFETY: integers and a float, without padding.
@@ -50,6 +53,7 @@ unsafe impl Sized64 for Options {
         fingerprint_bits: 0,
         prefer: 0,
         reserved: 0,
+        counter_bits: 0,
     };
 }
 
@@ -97,7 +101,7 @@ unsafe impl Sized64 for ExpiringOptions {
 }
 
 const _: () = {
-    assert!(size_of::<Options>() == 56);
+    assert!(size_of::<Options>() == 64);
     assert!(size_of::<ExpiringOptions>() == 64);
 };
 
@@ -142,6 +146,13 @@ impl Options {
         }
         if this.seeded != 0 {
             builder = builder.seed(this.seed);
+        }
+        if this.counter_bits != 0 {
+            let bits = this.counter_bits.try_into().map_err(|_| {
+                let bits = this.counter_bits;
+                Failure::invalid(format_args!("counter_bits is {bits}: it must be 0, 4 or 8"))
+            })?;
+            builder = builder.counter_bits(bits);
         }
         builder = builder.prefer(match this.prefer {
             PREFER_SPEED => Prefer::Speed,

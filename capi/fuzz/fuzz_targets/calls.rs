@@ -66,7 +66,7 @@ enum Call {
     Merge,
     Clear,
     Tick,
-    Options([u64; 7]),
+    Options([u64; 8]),
     /// A file with these bytes.
     File(Vec<u8>),
     /// The file of a shared filter with a changed byte.
@@ -298,7 +298,7 @@ impl Tested {
                 }
                 Call::Options(mut words) => {
                     // Each field is what the fuzzer says, but memory stays small.
-                    words[0] %= 64;
+                    words[0] %= 65;
                     words[1] %= LARGE;
                     words[2] %= LARGE;
                     let options = (&raw const words).cast::<Options>();

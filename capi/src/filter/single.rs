@@ -8,7 +8,8 @@ use crate::{
 };
 use std::ffi::c_void;
 
-/// Adds a copy of an item of `len` bytes. 4 to 14 copies of one item fit, by the options.
+/// Adds a copy of an item of `len` bytes. Copies of one item are limited: 4 to 14 fit, or
+/// 32 to 1536 with counters, by the options.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_add(
@@ -103,7 +104,8 @@ pub unsafe extern "C" fn guira_filter_count(
     })
 }
 
-/// Adds a copy of the item with this hash. 4 to 14 copies of one item fit, by the options.
+/// Adds a copy of the item with this hash. Copies of one item are limited: 4 to 14 fit,
+/// or 32 to 1536 with counters, by the options.
 ///
 /// All 64 bits of the hash must be as good as random: `guira_filter_hash_bytes` and its like make
 /// them.

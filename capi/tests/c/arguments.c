@@ -36,6 +36,8 @@ static void options(void) {
     INVALID("less than the capacity", make((guira_options){.size = SIZE, .max_capacity = 5}));
     INVALID("rate", make((guira_options){.size = SIZE, .false_positive_rate = -1}));
     INVALID("fingerprint size 99", make((guira_options){.size = SIZE, .fingerprint_bits = 99}));
+    INVALID("counter size 5", make((guira_options){.size = SIZE, .counter_bits = 5}));
+    INVALID("counter_bits is 4294967296", make((guira_options){.size = SIZE, .counter_bits = (uint64_t)1 << 32}));
     INVALID("prefer is 2", make((guira_options){.size = SIZE, .prefer = 2}));
     INVALID("reserved is 1", make((guira_options){.size = SIZE, .reserved = 1}));
     OK(make((guira_options){.size = SIZE, .prefer = GUIRA_PREFER_SPACE}));
@@ -47,7 +49,7 @@ static void options(void) {
     OK(guira_filter_new(&newer.known, &filter));
     guira_filter_free(filter);
     newer.news[1] = 1;
-    INVALID("byte 64", guira_filter_new(&newer.known, &filter));
+    INVALID("byte 72", guira_filter_new(&newer.known, &filter));
     CHECK(filter == NULL);
 
     OK(make_expiring((guira_expiring_options){.size = EXPIRING, .ttl_ns = 1000000000}));

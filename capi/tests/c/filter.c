@@ -201,11 +201,41 @@ static void threads_share_a_filter_that_grows(void) {
     guira_filter_free(filter);
 }
 
+// Copies of one item, exact at each step, and refused when all its counters are full.
+static void copies_are_counted(uint64_t bits, size_t fit) {
+    guira_options options = {.size = sizeof options, .capacity = 1000, .false_positive_rate = 0.0001,
+                             .counter_bits = bits, .seed = 7, .seeded = 1};
+    guira_filter *filter = NULL;
+    OK(guira_filter_new(&options, &filter));
+    CHECK(guira_filter_counter_bits(filter) == bits);
+    OK(guira_filter_add(filter, "koel", 4));
+    size_t copies = 0;
+    while (guira_filter_add(filter, "ani", 3) == GUIRA_STATUS_OK) {
+        copies += 1;
+        CHECK(guira_filter_count(filter, "ani", 3) == copies);
+    }
+    CHECK(copies == fit && guira_filter_len(filter) == fit + 1);
+    CHECK(guira_filter_slots_in_use(filter) == 1 + (fit >> bits));
+    for (; copies > 0; copies--) {
+        CHECK(guira_filter_remove(filter, "ani", 3));
+    }
+    CHECK(!guira_filter_remove(filter, "ani", 3) && guira_filter_contains(filter, "koel", 4));
+    CHECK(guira_filter_slots_in_use(filter) == 1);
+    guira_filter_free(filter);
+
+    options.counter_bits = 5;
+    CHECK(guira_filter_new(&options, &filter) == GUIRA_STATUS_INVALID && filter == NULL);
+    options.counter_bits = (uint64_t)1 << 32 | 4;
+    CHECK(guira_filter_new(&options, &filter) == GUIRA_STATUS_INVALID && filter == NULL);
+}
+
 int main(int argc, char **argv) {
     CHECK(argc == 2);
     one_item_at_a_time();
     many_items();
     no_room();
+    copies_are_counted(4, 96);
+    copies_are_counted(8, 1024);
     golden_hashes(argv[1]);
     threads_share_a_filter_that_grows();
     CHECK(strchr(guira_version(), '.') != NULL);

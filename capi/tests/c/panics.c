@@ -65,6 +65,7 @@ static void filters(void) {
     CHECK(guira_filter_count(f, "x", 1) == 0 && guira_filter_count_hash(f, 1) == 0);
     CHECK(guira_filter_len(f) == 0 && guira_filter_capacity(f) == 0 && guira_filter_max_capacity(f) == 0);
     CHECK(guira_filter_memory_usage(f) == 0 && guira_filter_snapshot_len(f) == 0);
+    CHECK(guira_filter_slots_in_use(f) == 0 && guira_filter_counter_bits(f) == 0);
     CHECK(guira_filter_load_factor(f) <= 0 && guira_filter_false_positive_rate(f) <= 0);
     CHECK(guira_filter_seed(f) == 0 && guira_filter_hash_bytes(f, "x", 1) == 0);
     CHECK(guira_filter_hash_u64(f, 1) == 0 && guira_filter_hash_i64(f, 1) == 0);

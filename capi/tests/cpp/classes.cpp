@@ -52,6 +52,15 @@ int main() {
 #if defined(__linux__) && UINTPTR_MAX == UINT64_MAX
     shared_filters();
 #endif
+    guira_options options = {};
+    options.size = sizeof options;
+    options.counter_bits = 8;
+    guira::filter counting(options);
+    for (std::size_t copies = 1; copies <= 1000; copies++) {
+        counting.add("ani");
+        CHECK(counting.count("ani") == copies && counting.size() == copies);
+    }
+    CHECK(counting.slots_in_use() <= 4);
     guira::filter seen(1000);
     CHECK(seen.add_unique("ani") && !seen.add_unique("ani"));
     seen.add(std::string(100, 'x'));
