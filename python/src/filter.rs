@@ -42,6 +42,7 @@ use pyo3::prelude::*;
 /// max_capacity: lets the filter grow until it has room for this number of items.
 /// prefer: "speed", or "space" for a smaller and slower table that cannot grow.
 /// fingerprint_bits: the size of a fingerprint, by default that which the rate needs.
+/// counter_bits: 4 or 8 gives each slot a counter, so 32 to 1536 copies of an item fit, not 4 to 14.
 /// seed: of the hashes; random by default, so that colliding items cannot be prepared.
 #[pyclass(frozen, weakref, module = "guira_filter")]
 pub(crate) struct Filter {

@@ -38,12 +38,14 @@ class Plain(RuleBasedStateMachine):
         super().__init__()
         self.counts: Counter[Any] = Counter()
 
-    @initialize(kind=st.sampled_from(["fixed", "growing", "space"]))
+    @initialize(kind=st.sampled_from(["fixed", "growing", "space", "counters", "growing counters"]))
     def start(self, kind: str) -> None:
         self.f: Any = {
             "fixed": lambda: Filter(2000, 1e-8, seed=7),
             "growing": lambda: Filter(20, 1e-6, max_capacity=2000, seed=7),
             "space": lambda: Filter(2000, fingerprint_bits=30, prefer="space", seed=7),
+            "counters": lambda: Filter(2000, 1e-6, counter_bits=8, seed=7),
+            "growing counters": lambda: Filter(20, 1e-6, max_capacity=2000, counter_bits=4, seed=7),
         }[kind]()
 
     def key(self, item: Any) -> int:

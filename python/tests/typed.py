@@ -13,7 +13,7 @@ import pyarrow as pa
 from guira_filter import ExpiringFilter, Filter, FullError, SharedFilter, Stats
 from numpy.typing import NDArray  # noqa: TC002
 
-f = Filter(1000, 0.01, max_capacity=5000, prefer="speed", seed=7, items="any")
+f = Filter(1000, 0.01, max_capacity=5000, prefer="speed", counter_bits=4, seed=7)
 f.add("a")
 f.add(b"a")
 f.add(5)

@@ -86,6 +86,7 @@ class Filter:
         max_capacity: int | None = None,
         prefer: Literal["speed", "space"] = "speed",
         fingerprint_bits: int | None = None,
+        counter_bits: int | None = None,
         seed: int | None = None,
         items: _Items = "any",
     ) -> Self: ...
@@ -149,6 +150,10 @@ class Filter:
     def items(self) -> _Items: ...
     @property
     def max_capacity(self) -> int: ...
+    @property
+    def counter_bits(self) -> int: ...
+    @property
+    def slots_in_use(self) -> int: ...
     @staticmethod
     def from_bytes(
         data: Buffer, *, max_bytes: int | None = None, items: _Items = "any"

@@ -15,10 +15,10 @@ impl Filter {
     #[new]
     #[pyo3(signature = (
         capacity = Whole(1024), false_positive_rate = None, *, max_capacity = None,
-        prefer = Preference(guira::Prefer::Speed), fingerprint_bits = None, seed = None,
-        items = Items::Any,
+        prefer = Preference(guira::Prefer::Speed), fingerprint_bits = None, counter_bits = None,
+        seed = None, items = Items::Any,
     ), text_signature = "(capacity=1024, false_positive_rate=None, *, max_capacity=None, \
-        prefer='speed', fingerprint_bits=None, seed=None, items='any')")]
+        prefer='speed', fingerprint_bits=None, counter_bits=None, seed=None, items='any')")]
     fn new(
         py: Python<'_>,
         capacity: Whole<usize>,
@@ -26,6 +26,7 @@ impl Filter {
         max_capacity: Option<Whole<usize>>,
         prefer: Preference,
         fingerprint_bits: Option<Whole<u32>>,
+        counter_bits: Option<Whole<u32>>,
         seed: Option<Whole<u64>>,
         items: Items,
     ) -> PyResult<Self> {
@@ -39,6 +40,9 @@ impl Filter {
         let mut builder = settings.builder();
         if let Some(Whole(capacity)) = max_capacity {
             builder = builder.max_capacity(capacity);
+        }
+        if let Some(Whole(bits)) = counter_bits {
+            builder = builder.counter_bits(bits);
         }
         let table = py.detach(|| builder.build()).map_err(build_error)?;
         Ok(Self::of(table, items))
@@ -198,6 +202,23 @@ impl Filter {
     #[getter]
     fn max_capacity(&self) -> usize {
         self.table.max_capacity()
+    }
+
+    /// The bits of the counter in each slot; 0 without counters.
+    #[getter]
+    fn counter_bits(&self) -> u32 {
+        self.table.counter_bits()
+    }
+
+    /// The number of slots in use: with counters, about the number of distinct items.
+    ///
+    ///     >>> f = Filter(100, counter_bits=4)
+    ///     >>> f.update(["ani", "koel", "ani"])
+    ///     >>> len(f), f.slots_in_use
+    ///     (3, 2)
+    #[getter]
+    fn slots_in_use(&self) -> usize {
+        self.table.slots_in_use()
     }
 
     /// The share of absent items that are reported as present, at most, up to the capacity.
