@@ -36,6 +36,7 @@ mod merge;
 mod multiset_oracle;
 mod panicking_hash;
 mod rate;
+mod references;
 mod regressions;
 mod replay;
 mod scan_stress;

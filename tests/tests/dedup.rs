@@ -1,11 +1,12 @@
 //! Runs the example `dedup`, and compares its output with a `HashSet`.
 
+use crate::common;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::{
     collections::HashSet,
     env, fs,
     io::{BufRead, BufReader, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Output, Stdio},
     sync::atomic::{AtomicBool, Ordering},
     thread,
@@ -22,19 +23,9 @@ fn dedup() -> Command {
     command
 }
 
-/// The example, which `cargo test` has built next to this test.
+/// The example with its own rate.
 fn example() -> Command {
-    let test = env::current_exe().unwrap();
-    let profile = test.parent().and_then(Path::parent).unwrap();
-    let example = profile
-        .join("examples")
-        .join(format!("dedup{}", env::consts::EXE_SUFFIX));
-    assert!(
-        example.exists(),
-        "{} is not built: run `cargo test` without a choice of targets, or `cargo build --example dedup`",
-        example.display()
-    );
-    Command::new(example)
+    common::example::example("dedup")
 }
 
 /// Runs `command` with `input` on its standard input.

@@ -1,10 +1,11 @@
 //! Runs the example `replay`, with restarts.
 
+use crate::common::example::example;
 use std::{
     env, fs,
     io::Write,
-    path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    path::PathBuf,
+    process::{Output, Stdio},
 };
 
 /// A file that is deleted on drop.
@@ -16,18 +17,9 @@ impl State {
         Self(env::temp_dir().join(name))
     }
 
-    /// Runs the example that `cargo test` has built next to this test.
+    /// Runs the example.
     fn run(&self, input: &str) -> Output {
-        let test = env::current_exe().unwrap();
-        let profile = test.parent().and_then(Path::parent).unwrap();
-        let name = format!("replay{}", env::consts::EXE_SUFFIX);
-        let example = profile.join("examples").join(name);
-        assert!(
-            example.exists(),
-            "{} is not built: run `cargo test` without a choice of targets, or `cargo build --example replay`",
-            example.display()
-        );
-        let mut child = Command::new(example)
+        let mut child = example("replay")
             .arg(&self.0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -5,6 +5,7 @@ pub(crate) mod class_digest;
 pub(crate) mod classes;
 pub(crate) mod distinct;
 pub(crate) mod event;
+pub(crate) mod example;
 pub(crate) mod filters;
 pub(crate) mod history;
 pub(crate) mod owned;
