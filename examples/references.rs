@@ -8,7 +8,7 @@
 //! - No chunk is deleted that a document has: the filter has no false negatives.
 //! - At the false-positive rate, a chunk stays that no document has. It can be deleted later, when the
 //!   documents are scanned.
-//! - A chunk with so many references that its counters are full is pinned: it is never deleted.
+//! - A chunk whose counters are full is pinned: it is never deleted.
 //!
 //! This program uploads and deletes documents in several threads, checks after each step that no chunk of
 //! its documents is missing, and prints what is left:
