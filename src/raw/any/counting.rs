@@ -49,14 +49,17 @@ macro_rules! any_counting {
 layouts!(any_counting, $);
 
 impl AnyCounting {
+    #[inline(never)]
     pub(crate) fn insert_by_hash(&self, hash: u64) -> Result<(), InsertError> {
         with_counting!(self, raw => raw.insert_by_hash(hash))
     }
 
+    #[inline(never)]
     pub(crate) fn insert_unique_by_hash(&self, hash: u64) -> Result<bool, InsertError> {
         with_counting!(self, raw => raw.insert_unique_by_hash(hash))
     }
 
+    #[inline(never)]
     pub(crate) fn remove_by_hash(&self, hash: u64) -> bool {
         with_counting!(self, raw => raw.remove_by_hash(hash))
     }

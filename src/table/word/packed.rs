@@ -118,12 +118,8 @@ impl<L: PackedLayout> Bucket for Packed<L> {
     }
 
     #[inline(always)]
-    fn minus_in_first(p: Bits, q: Bits, entry: Entry) -> Minus {
-        if L::COUNTS {
-            Self::uncounted_in_first(p, q, fingerprint_of::<L>(entry))
-        } else {
-            super::minus_in_first::<Self>(p, q, entry)
-        }
+    fn uncounted_in_first(p: Self, q: Self, entry: Entry) -> Option<Minus> {
+        L::COUNTS.then(|| p.uncounted_first(q, fingerprint_of::<L>(entry)))
     }
 
     #[inline]

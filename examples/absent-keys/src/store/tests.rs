@@ -148,7 +148,7 @@ fn a_false_positive_reaches_the_database_once() {
     let stats = store.stats().unwrap();
     assert_eq!((stats.false_positives, stats.repeats_saved), (1, 10));
 
-    // During a PUT of this key, the store never reports it as absent.
+    // In the middle of the commit of this key, the store reports it as present.
     let key: &'static str = absent.leak();
     let answers = disk.answers(&store, key, || {
         assert_eq!(store.put(key, b"value").unwrap(), Put::Created);

@@ -107,19 +107,12 @@ impl<L: PackedLayout> Packed<L> {
         (0..self.slots()).map(copies).sum()
     }
 
-    /// The question of a remove: the first word with a slot of `fingerprint`, less one copy.
+    /// The question of a remove: the first word, this or `q`, with a slot of `fingerprint`, less one copy.
     #[inline(always)]
-    pub(super) fn uncounted_in_first(p: Bits, q: Bits, fingerprint: Fingerprint) -> Minus {
-        let [p, q] = [p, q].map(|bits| Self::unpack(bits.0).without_reservation());
-        if !Self::both_unmarked(p, q) {
-            return Minus::Marked;
-        }
-        let (of_p, of_q) = (
-            p.with_fingerprint(fingerprint),
-            q.with_fingerprint(fingerprint),
-        );
+    pub(super) fn uncounted_first(self, q: Self, fingerprint: Fingerprint) -> Minus {
+        let [of_p, of_q] = [self, q].map(|word| word.with_fingerprint(fingerprint));
         let in_p = of_p != 0;
-        let (from, tops) = select_unpredictable(in_p, (p, of_p), (q, of_q));
+        let (from, tops) = select_unpredictable(in_p, (self, of_p), (q, of_q));
         match tops {
             0 => Minus::Nothing,
             _ => Minus::Taken {
