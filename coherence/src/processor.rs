@@ -177,13 +177,16 @@ impl Processor {
         ALL.into_iter().chain([GENOA]).find(|it| it.name == name)
     }
 
-    /// Two of these cores, if a line takes this time from one to the other: in one domain or in two,
-    /// whichever the published figures are nearer to.
+    /// Two of these cores in a virtual machine, if a line takes this time from one to the other.
+    ///
+    /// They are in one domain or in two, whichever the published figures are nearer to. Other machines run on the other cores, so these two have only their share of the third level.
     #[must_use]
     pub fn of_two_cores(mut self, nanoseconds: u64) -> Self {
+        let share = self.l3.lines / self.cores_of_domain;
         if 2 * nanoseconds < self.near + self.far {
-            self.near = nanoseconds;
+            (self.l3.lines, self.near) = (2 * share, nanoseconds);
         } else {
+            self.l3.lines = share;
             (self.cores_of_domain, self.far) = (1, nanoseconds);
         }
         self
@@ -212,5 +215,20 @@ impl Processor {
             self.remote
         };
         nanoseconds * 1000
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_cores_have_their_share_of_the_third_level() {
+        let near = GENOA.of_two_cores(33);
+        assert_eq!((near.domain(1), near.near), (0, 33));
+        assert_eq!(near.l3.lines, GENOA.l3.lines / 4);
+        let far = GENOA.of_two_cores(107);
+        assert_eq!((far.domain(1), far.far), (1, 107));
+        assert_eq!(far.l3.lines, GENOA.l3.lines / 8);
     }
 }
