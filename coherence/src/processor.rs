@@ -179,7 +179,8 @@ impl Processor {
 
     /// Two of these cores in a virtual machine, if a line takes this time from one to the other.
     ///
-    /// They are in one domain or in two, whichever the published figures are nearer to. Other machines run on the other cores, so these two have only their share of the third level.
+    /// They are in one domain or in two, whichever the published figures are nearer to. Other machines
+    /// run on the other cores, so these two have only their share of the third level.
     #[must_use]
     pub fn of_two_cores(mut self, nanoseconds: u64) -> Self {
         let share = self.l3.lines / self.cores_of_domain;
