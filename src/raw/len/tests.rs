@@ -174,12 +174,14 @@ fn a_filter_that_takes_the_items_of_a_large_one_keeps_the_counters_of_both() {
 
 #[test]
 fn the_counters_of_a_small_filter_never_start_again() {
-    let mut stats = Stats::default();
-    stats.relocations = u64::MAX;
-    stats.longest_path = 1 << 20;
-    stats.failed_inserts = 1 << 40;
-    stats.retried_lookups = u64::MAX;
-    stats.conservative_lookups = 3;
+    let stats = Stats {
+        relocations: u64::MAX,
+        longest_path: 1 << 20,
+        failed_inserts: 1 << 40,
+        retried_lookups: u64::MAX,
+        conservative_lookups: 3,
+        ..Stats::default()
+    };
     let counters = SmallCounters::from(stats);
     let shown = |counters: &SmallCounters| {
         let mut stats = Stats::default();
