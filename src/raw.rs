@@ -40,7 +40,7 @@ use crate::{
         time::Time,
     },
 };
-use counters::Counters;
+use counters::Counting;
 use crew::{Crew, places::Place};
 use frontier::{Frontiers, chunk_buckets, memory::NoSeat};
 use len::Len;
@@ -127,7 +127,7 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// The counters off the fast path, for this thread.
-    pub(crate) fn counters(&self) -> &Counters {
+    pub(crate) fn counters(&self) -> Counting<'_> {
         self.len.counters()
     }
 

@@ -35,8 +35,10 @@ pub struct Stats {
     pub longest_path: u64,
     /// Inserts that found no room, other than [`Contended`](crate::InsertError::Contended) ones.
     pub failed_inserts: u64,
-    /// Lookups that read again because of a relocation or an `insert_unique` in progress.
+    /// Lookups that read again because of a relocation or an `insert_unique` in progress. A filter
+    /// below 64 KiB counts 4 billion of them at most.
     pub retried_lookups: u64,
-    /// Lookups that returned true without proof, after their last attempt.
+    /// Lookups that returned true without proof, after their last attempt; counted as
+    /// [`retried_lookups`](Self::retried_lookups).
     pub conservative_lookups: u64,
 }

@@ -12,6 +12,7 @@ mod traced;
 pub(crate) mod unchecked {
     #[cfg(guira_coherence)]
     pub(crate) use super::observed::AtomicU64;
+    pub(crate) use std::sync::atomic::AtomicU32;
     #[cfg(not(guira_coherence))]
     pub(crate) use std::sync::atomic::AtomicU64;
 }

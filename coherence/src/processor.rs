@@ -7,6 +7,8 @@
 //! | Rome | AnandTech on EPYC Rome, *Memory Subsystem: Latency*, <https://www.anandtech.com/show/14694/amd-rome-epyc-2nd-gen/7> |
 //! | Milan | AnandTech on EPYC Milan, <https://www.anandtech.com/show/16529/amd-epyc-milan-review> |
 //! | Genoa-X | Chips and Cheese, *Genoa-X: Server V-Cache Round 2*, <https://chipsandcheese.com/p/genoa-x-server-v-cache-round-2> |
+//! | Zen 4 | Chips and Cheese, *AMD's Zen 4, Part 2: Memory Subsystem*, <https://chipsandcheese.com/p/amds-zen-4-part-2-memory-subsystem-and-conclusion> |
+//! | Guide | AMD, *Software Optimization Guide for the AMD Zen4 Microarchitecture*, publication 57647 |
 //! | V-Cache | Chips and Cheese, *Deep Diving Zen 3 V-Cache*, <https://chipsandcheese.com/2022/01/21/deep-diving-zen-3-v-cache/> |
 //! | Caches | AnandTech on Ice Lake, *Cache and TLB Updates*, <https://www.anandtech.com/show/14664/testing-intel-ice-lake-10nm/2> |
 
@@ -55,7 +57,7 @@ pub struct Processor {
     pub remote_memory: u64,
     /// The memory bandwidth of a socket, in bytes per nanosecond.
     pub bandwidth: u64,
-    /// The cycles of a read-modify-write of a line that the core owns.
+    /// The cycles of a read-modify-write of a line that the core owns, in addition to a load of it.
     pub exchange: u64,
     /// The number of cycles by which a core executes ahead of a pending load. It is the size of the
     /// reorder buffer divided by the rate of these operations, some three instructions per cycle.
@@ -141,17 +143,51 @@ pub const ICE_LAKE: Processor = Processor {
     window: 115,
 };
 
-/// All processors.
+/// AMD EPYC 9004 and similar processors (Zen 4), for comparisons with a machine that has them.
+///
+/// No latencies between its domains were found, so these are Milan's. A comparison replaces them by the
+/// measured one.
+pub const GENOA: Processor = Processor {
+    name: "genoa",
+    about: "AMD EPYC 9004 (Genoa)",
+    // 3.7 GHz, by Genoa-X.
+    cycle: 270,
+    // 1 MiB. Zen 4: 14 cycles, and 50 for the third level.
+    l2: Level {
+        lines: 16_384,
+        ways: 8,
+        cycles: 14,
+    },
+    l3: Level {
+        cycles: 50,
+        ..MILAN.l3
+    },
+    // Guide: a reorder buffer of 320 operations.
+    window: 107,
+    ..MILAN
+};
+
+/// The processors of the tables.
 pub const ALL: [Processor; 2] = [MILAN, ICE_LAKE];
 
 impl Processor {
-    /// Two of these cores, if a line takes this time from one to the other: in one domain or in two,
-    /// whichever the published figures are nearer to.
+    /// The processor with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        ALL.into_iter().chain([GENOA]).find(|it| it.name == name)
+    }
+
+    /// Two of these cores in a virtual machine, if a line takes this time from one to the other.
+    ///
+    /// They are in one domain or in two, whichever the published figures are nearer to. Other machines
+    /// run on the other cores, so these two have only their share of the third level.
     #[must_use]
     pub fn of_two_cores(mut self, nanoseconds: u64) -> Self {
+        let share = self.l3.lines / self.cores_of_domain;
         if 2 * nanoseconds < self.near + self.far {
-            self.near = nanoseconds;
+            (self.l3.lines, self.near) = (2 * share, nanoseconds);
         } else {
+            self.l3.lines = share;
             (self.cores_of_domain, self.far) = (1, nanoseconds);
         }
         self
@@ -180,5 +216,20 @@ impl Processor {
             self.remote
         };
         nanoseconds * 1000
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_cores_have_their_share_of_the_third_level() {
+        let near = GENOA.of_two_cores(33);
+        assert_eq!((near.domain(1), near.near), (0, 33));
+        assert_eq!(near.l3.lines, GENOA.l3.lines / 4);
+        let far = GENOA.of_two_cores(107);
+        assert_eq!((far.domain(1), far.far), (1, 107));
+        assert_eq!(far.l3.lines, GENOA.l3.lines / 8);
     }
 }

@@ -3,7 +3,7 @@
 use clap::Parser;
 use guira_coherence::{
     processor::{self, Processor},
-    workload::{self, Length, Stage, Workload, simulated::Run},
+    workload::{self, Job, Length, Stage, Workload, simulated::Run},
 };
 use std::{fs, path::PathBuf, process::ExitCode};
 
@@ -19,13 +19,17 @@ struct Arguments {
     /// Log2 of the number of slots of a large table
     #[arg(long, default_value_t = 25)]
     log_slots: u32,
-    /// Operations of each thread, in addition to a third of that number as warm-up
+    /// Operations of each thread
     #[arg(long, default_value_t = 1500)]
     operations: u64,
+    /// Operations of each thread before these, which fill its caches. Workloads that run out of items
+    /// or empty slots have a third of the number of operations instead
+    #[arg(long, default_value_t = 20_000)]
+    warm_up: u64,
     /// Only workloads whose name contains this text
     #[arg(long, default_value = "")]
     workload: String,
-    /// Only the processor with this name: milan or icelake
+    /// Only the processor with this name: milan or icelake, and genoa for a comparison
     #[arg(long)]
     processor: Option<String>,
     /// Number of hot lines to show
@@ -83,9 +87,8 @@ pub(crate) fn main() -> ExitCode {
 
 /// Prints the speed-up of two threads, measured and predicted.
 fn compare(arguments: &Arguments, measured: &str) -> ExitCode {
-    let named = |name: &str| processor::ALL.into_iter().find(|it| it.name == name);
-    let name = arguments.processor.as_deref().unwrap_or("milan");
-    let Some(processor) = named(name) else {
+    let name = arguments.processor.as_deref().unwrap_or("genoa");
+    let Some(processor) = Processor::named(name) else {
         eprintln!("there are no figures of a processor {name:?}");
         return ExitCode::FAILURE;
     };
@@ -128,10 +131,12 @@ fn numbers(measured: &str, name: &str) -> Option<[f64; 3]> {
 
 fn length(arguments: &Arguments, workload: Workload) -> Length {
     let measured = arguments.operations.min(workload.most_operations() / 4 * 3);
-    Length {
-        warm_up: measured / 3,
-        measured,
-    }
+    let warm_up = match workload.job {
+        Job::Mix(_) => arguments.warm_up,
+        // A level takes only a certain number of splits.
+        Job::Insert | Job::Remove | Job::Split => measured / 3,
+    };
+    Length { warm_up, measured }
 }
 
 /// Prints the runs of one workload. Returns the largest share of a line without items.

@@ -152,7 +152,7 @@ pub(crate) fn full(filter: &Filter, error: InsertError) -> Reply {
         InsertError::Full | InsertError::BlockedByScan | InsertError::Contended => {
             Reply::error(if filter.window().is_some() {
                 "Filter is full: more items came within its window than its capacity"
-            } else if filter.options().expansion > 0 {
+            } else if filter.expansion() > 0 {
                 "Maximum expansions reached"
             } else {
                 "Filter is full"

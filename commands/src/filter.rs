@@ -36,7 +36,6 @@ pub struct Filter {
     any: Any,
     /// The options, one by one: the other fields then fit into fewer bytes, and there may be very many
     /// filters.
-    capacity: usize,
     rate: f64,
     max_iterations: u16,
     expansion: u16,
@@ -50,9 +49,9 @@ pub struct Filter {
     deleted: AtomicU64,
 }
 
-/// Four bytes more would make the values of the server's keyspace a fourth larger.
+/// Eight bytes more would make the values of the module an eighth larger, and 16 those of the server.
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Filter>() == 208);
+const _: () = assert!(size_of::<Filter>() == 200);
 
 impl Filter {
     /// An empty filter with `options`, which grows according to `growth`.
@@ -126,7 +125,7 @@ impl Filter {
 
     fn of(any: Any, options: Options, deleted: u64) -> Self {
         let Options {
-            capacity,
+            capacity: _,
             rate,
             bucket_size,
             max_iterations,
@@ -134,7 +133,6 @@ impl Filter {
         } = options;
         Self {
             any,
-            capacity,
             rate,
             max_iterations,
             expansion,
@@ -327,12 +325,17 @@ impl Filter {
     #[must_use]
     pub fn options(&self) -> Options {
         Options {
-            capacity: self.capacity,
+            capacity: self.any.requested(),
             rate: self.rate,
             bucket_size: self.bucket_size,
             max_iterations: self.max_iterations,
             expansion: self.expansion,
         }
+    }
+
+    /// The growth that its client asked for, as in [`options`](Self::options).
+    pub(crate) fn expansion(&self) -> u16 {
+        self.expansion
     }
 
     /// Items in it.

@@ -7,7 +7,7 @@ use crate::{
         fault::{self, Fault},
         standing,
     },
-    entry::{Content, TYPE},
+    entry::TYPE,
     windows::{Pass, of_engine, wall},
 };
 use std::{
@@ -77,8 +77,7 @@ pub(crate) fn restored(context: &mut Context, key: Str<'_>) {
     let key = context.open(key, Access::Read);
     if let Some(kind) = TYPE.get()
         && let Found::Value(entry) = key.get(kind)
-        && let Content::Filter(filter) = entry.content()
     {
-        of_engine().hold(filter);
+        of_engine().hold(&*entry);
     }
 }

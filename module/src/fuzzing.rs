@@ -173,7 +173,7 @@ pub fn check(bytes: &[u8]) -> bool {
     [file, right].map(works).contains(&true)
 }
 
-fn load(file: &mut File) -> Option<Entry> {
+fn load(file: &mut File) -> Option<std::sync::Arc<Entry>> {
     let bytes = file.len();
     let (read, peak) = peak_of(|| Entry::load(file, Entry::VERSION).ok());
     assert!(
@@ -218,7 +218,7 @@ fn loaded(commands: &[(u64, Vec<u8>)]) -> Option<Entry> {
             Progress::GoesOn => {}
             Progress::Done(filter) => {
                 assert_eq!(index + 1, pieces.len(), "the last piece is the last");
-                return Some(Entry::new(Content::Filter(filter)));
+                return Some(Entry::new(Content::Filter(*filter)));
             }
         }
     }

@@ -139,12 +139,17 @@ impl<'a, K: Slot> Host<'a, K> {
         let refuse = |error: &dyn std::fmt::Display| Reply::Error(format!("ERR {error}").into());
         let header = Header::from_bytes(options).map_err(|error| refuse(&error))?;
         let filter = Filter::from_header(filter, header, self.windows.clock(), usize::MAX);
-        let filter = Arc::new(filter.map_err(|error| refuse(&error))?);
-        let entry = Entry::new(Content::Filter(filter.clone()));
-        self.key.borrow_mut().set(entry).map_err(|_| INTERNAL)?;
-        self.effects.borrow_mut().made(&filter);
-        self.windows.add(&filter);
+        let entry = Arc::new(Entry::of_filter(filter.map_err(|error| refuse(&error))?));
+        let mut key = self.key.borrow_mut();
+        key.set(entry.clone()).map_err(|_| INTERNAL)?;
+        self.has_made(&entry);
         Ok(Reply::OK)
+    }
+
+    /// A filter is new.
+    fn has_made(&self, entry: &Arc<Entry>) {
+        self.effects.borrow_mut().made((**entry).as_ref());
+        self.windows.add(entry);
     }
 
     /// `CF.AGE key milliseconds window`, in a rewritten AOF.
@@ -159,8 +164,8 @@ impl<'a, K: Slot> Host<'a, K> {
         let saved = saved.ok_or(Reply::error("ERR the age of a filter is damaged"))?;
         // When a slot is imported, the time passes from the next move of this node's clock on.
         if self.flags().is_loading() {
-            let restore = |filter: &Arc<Filter>| {
-                self.windows.restore(filter, saved);
+            let restore = |entry: &Arc<Entry>| {
+                self.windows.restore(entry, saved);
                 self.windows.is_from_file(saved.wall);
             };
             self.with(self.words[KEY], restore)?;
@@ -179,16 +184,16 @@ impl<'a, K: Slot> Host<'a, K> {
 }
 
 impl<K: Slot> Store for Host<'_, K> {
-    type Kept = Filter;
+    type Kept = Entry;
 
     #[inline]
-    fn with<R>(&self, _: &[u8], work: impl FnOnce(&Arc<Filter>) -> R) -> Result<Option<R>, Reply> {
+    fn with<R>(&self, _: &[u8], work: impl FnOnce(&Arc<Entry>) -> R) -> Result<Option<R>, Reply> {
         match self.key.borrow().get() {
             Found::Nothing => Ok(None),
             Found::OtherType => Err(WRONG_TYPE),
             Found::Value(entry) => match entry.content() {
-                Content::Filter(filter) => {
-                    let done = work(filter);
+                Content::Filter(_) => {
+                    let done = work(&entry);
                     // Here the value is at hand, while the engine would have to look for it later.
                     if !self.effects.borrow().is_empty() {
                         entry.count();
@@ -201,7 +206,7 @@ impl<K: Slot> Store for Host<'_, K> {
         }
     }
 
-    fn make(&self, _: &[u8], wanted: &Wanted) -> Result<Arc<Filter>, MakeError> {
+    fn make(&self, _: &[u8], wanted: &Wanted) -> Result<Arc<Entry>, MakeError> {
         let mut key = self.key.borrow_mut();
         match key.get() {
             Found::Nothing => {}
@@ -211,12 +216,11 @@ impl<K: Slot> Store for Host<'_, K> {
         let filter = build(wanted, settings::max_filter_bytes(), self.windows)
             .map_err(MakeError::Refused)?;
         Self::check_memory(&key, filter.memory_usage()).map_err(MakeError::Refused)?;
-        let filter = Arc::new(filter);
-        key.set(Entry::new(Content::Filter(filter.clone())))
+        let entry = Arc::new(Entry::of_filter(filter));
+        key.set(entry.clone())
             .map_err(|_| MakeError::Refused(INTERNAL))?;
-        self.effects.borrow_mut().made(&filter);
-        self.windows.add(&filter);
-        Ok(filter)
+        self.has_made(&entry);
+        Ok(entry)
     }
 
     fn defaults(&self) -> Options {
@@ -236,7 +240,7 @@ impl<K: Slot> Store for Host<'_, K> {
     /// command has already succeeded on the primary, and refusing it would make this replica
     /// differ: the replica therefore waits, and sweeps expired items itself if no thread has.
     fn wait(&self) -> bool {
-        if let Ok(Some(true)) = self.with(self.words[KEY], |filter| filter.sweep()) {
+        if let Ok(Some(true)) = self.with(self.words[KEY], |entry| (**entry).as_ref().sweep()) {
             return true;
         }
         if self.flags().must_obey() {
@@ -246,22 +250,24 @@ impl<K: Slot> Store for Host<'_, K> {
     }
 
     #[inline(always)]
-    fn added<'a>(&self, _: &[u8], filter: &Filter, items: impl Iterator<Item = &'a [u8]>) {
-        self.effects.borrow_mut().added(self.words, filter, items);
+    fn added<'a>(&self, _: &[u8], entry: &Entry, items: impl Iterator<Item = &'a [u8]>) {
+        self.effects
+            .borrow_mut()
+            .added(self.words, entry.as_ref(), items);
     }
 
-    fn touched<'a>(&self, _: &[u8], _: &Filter, items: impl Iterator<Item = &'a [u8]>) {
+    fn touched<'a>(&self, _: &[u8], _: &Entry, items: impl Iterator<Item = &'a [u8]>) {
         self.effects.borrow_mut().touched(self.words, items);
     }
 
-    fn removed<'a>(&self, _: &[u8], _: &Filter, items: impl Iterator<Item = &'a [u8]>) {
+    fn removed<'a>(&self, _: &[u8], _: &Entry, items: impl Iterator<Item = &'a [u8]>) {
         self.effects.borrow_mut().removed(self.words, items);
     }
 
-    fn compacted(&self, _: &[u8], _: &Filter) {}
+    fn compacted(&self, _: &[u8], _: &Entry) {}
 
-    fn begin_dump(&self, key: &[u8], filter: &Arc<Filter>) -> Answer {
-        offload::begin_dump(key, filter)
+    fn begin_dump(&self, key: &[u8], entry: &Arc<Entry>) -> Answer {
+        offload::begin_dump(key, (**entry).as_ref())
     }
 
     fn go_on_dump(&self, key: &[u8], position: u64) -> Answer {
@@ -275,13 +281,14 @@ impl<K: Slot> Store for Host<'_, K> {
             || Loading::begin(header, room, self.windows.clock()).map_err(|error| refusal(&error));
         match key.get_mut() {
             Found::OtherType => return Err(WRONG_TYPE),
-            Found::Value(entry) => match entry.content_mut() {
-                Content::Filter(_) => return Err(MakeError::Exists.into()),
-                Content::Loading(loading) => **loading = begin()?,
+            // Only filters are shared.
+            Found::Value(entry) => match entry.map(Entry::content_mut) {
+                None | Some(Content::Filter(_)) => return Err(MakeError::Exists.into()),
+                Some(Content::Loading(loading)) => **loading = begin()?,
             },
             Found::Nothing => {
                 let entry = Entry::new(Content::Loading(Box::new(begin()?)));
-                key.set(entry).map_err(|_| INTERNAL)?;
+                key.set(Arc::new(entry)).map_err(|_| INTERNAL)?;
             }
         }
         self.effects.borrow_mut().loaded();
@@ -294,10 +301,13 @@ impl<K: Slot> Store for Host<'_, K> {
         let content = match key.get_mut() {
             Found::Nothing => return Err(NOT_FOUND),
             Found::OtherType => return Err(WRONG_TYPE),
-            Found::Value(entry) => entry.content_mut(),
+            Found::Value(entry) => entry.map(Entry::content_mut),
+        };
+        let Some(content @ Content::Loading(_)) = content else {
+            return Err(refusal(&LoadError::Position));
         };
         let Content::Loading(loading) = content else {
-            return Err(refusal(&LoadError::Position));
+            return Err(INTERNAL);
         };
         let taken = loading.take(position, piece, room);
         // Charges the whole load, because a single piece is too small to be checked.
@@ -307,8 +317,10 @@ impl<K: Slot> Store for Host<'_, K> {
             Err(error) => Err(refusal(&error)),
             Ok(Progress::GoesOn) => Self::check_memory(&key, bytes),
             Ok(Progress::Done(filter)) => {
-                self.windows.add(&filter);
-                *content = Content::Filter(filter);
+                *content = Content::Filter(*filter);
+                if let Found::Value(entry) = key.get() {
+                    self.windows.add(&*entry);
+                }
                 Ok(())
             }
         };

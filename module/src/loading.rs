@@ -13,7 +13,7 @@ use guira_commands::{
     Clock, Filter,
     dump::{Header, LENGTH_BYTES, Load, LoadError, Memory, PIECE, position_of},
 };
-use std::{fmt, sync::Arc};
+use std::fmt;
 
 /// A memory limit that no filter exceeds.
 pub(crate) const ANY_SIZE: Memory = Memory {
@@ -43,7 +43,7 @@ pub(crate) enum Progress {
     /// More pieces are expected.
     GoesOn,
     /// That was the last piece.
-    Done(Arc<Filter>),
+    Done(Box<Filter>),
 }
 
 impl Loading {

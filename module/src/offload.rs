@@ -6,7 +6,7 @@
 
 use crate::{
     engine::{Context, Found, Key, Str, Waiting, guarded, warn},
-    entry::Content,
+    entry::{Content, Entry},
     reply, settings,
     slot::Slot,
     workers,
@@ -77,10 +77,10 @@ impl Plan {
     }
 
     /// The filter of the key, if the command is to run on a thread.
-    pub(crate) fn filter(self, key: &Key<'_>) -> Option<Arc<Filter>> {
+    pub(crate) fn filter(self, key: &Key<'_>) -> Option<Arc<Entry>> {
         match Slot::get(key) {
             Found::Value(entry) => match entry.content() {
-                Content::Filter(filter) if self.is_worth_it(filter) => Some(filter.clone()),
+                Content::Filter(filter) if self.is_worth_it(filter) => Some(Arc::clone(&entry)),
                 _ => None,
             },
             _ => None,
@@ -93,22 +93,22 @@ pub(crate) fn offload(
     index: usize,
     context: &Context,
     words: &[Str<'_>],
-    filter: Arc<Filter>,
+    entry: Arc<Entry>,
 ) -> bool {
     let Some(waiting) = context.block(words) else {
         return false;
     };
     let is_resp3 = context.flags().is_resp3();
     let command = &const { commands::<Held>() }[index];
-    workers::submit(move || answer(command, waiting, filter, is_resp3));
+    workers::submit(move || answer(command, waiting, entry, is_resp3));
     true
 }
 
 /// Runs the command and replies. This is called on a thread of the module.
-fn answer(command: &Command<Held>, waiting: Waiting, filter: Arc<Filter>, is_resp3: bool) {
+fn answer(command: &Command<Held>, waiting: Waiting, entry: Arc<Entry>, is_resp3: bool) {
     let run = || {
         let words: Vec<_> = waiting.words().collect();
-        (command.run)(&Held(filter), &words)
+        (command.run)(&Held(entry), &words)
     };
     let otherwise = || Err(Reply::error("ERR internal error"));
     let answer = guarded(command.name, run, otherwise);
@@ -117,19 +117,19 @@ fn answer(command: &Command<Held>, waiting: Waiting, filter: Arc<Filter>, is_res
 
 /// The filter of a command that runs on a thread. The key may have another value by now, or none.
 #[derive(Debug)]
-pub(crate) struct Held(Arc<Filter>);
+pub(crate) struct Held(Arc<Entry>);
 
 /// The reply of operations that only the main thread may do.
 const NOT_HERE: Reply = Reply::error("ERR internal error");
 
 impl Store for Held {
-    type Kept = Filter;
+    type Kept = Entry;
 
-    fn with<R>(&self, _: &[u8], work: impl FnOnce(&Arc<Filter>) -> R) -> Result<Option<R>, Reply> {
+    fn with<R>(&self, _: &[u8], work: impl FnOnce(&Arc<Entry>) -> R) -> Result<Option<R>, Reply> {
         Ok(Some(work(&self.0)))
     }
 
-    fn make(&self, _: &[u8], _: &Wanted) -> Result<Arc<Filter>, MakeError> {
+    fn make(&self, _: &[u8], _: &Wanted) -> Result<Arc<Entry>, MakeError> {
         Err(MakeError::Refused(NOT_HERE))
     }
 
@@ -145,14 +145,14 @@ impl Store for Held {
         false
     }
 
-    fn added<'a>(&self, _: &[u8], _: &Filter, _: impl Iterator<Item = &'a [u8]>) {}
+    fn added<'a>(&self, _: &[u8], _: &Entry, _: impl Iterator<Item = &'a [u8]>) {}
 
-    fn removed<'a>(&self, _: &[u8], _: &Filter, _: impl Iterator<Item = &'a [u8]>) {}
+    fn removed<'a>(&self, _: &[u8], _: &Entry, _: impl Iterator<Item = &'a [u8]>) {}
 
-    fn compacted(&self, _: &[u8], _: &Filter) {}
+    fn compacted(&self, _: &[u8], _: &Entry) {}
 
-    fn begin_dump(&self, key: &[u8], filter: &Arc<Filter>) -> Answer {
-        begin_dump(key, filter)
+    fn begin_dump(&self, key: &[u8], entry: &Arc<Entry>) -> Answer {
+        begin_dump(key, (**entry).as_ref())
     }
 
     fn go_on_dump(&self, key: &[u8], position: u64) -> Answer {

@@ -1,15 +1,17 @@
 //! The key of a command: a key of the engine, or a stand-in for tests.
 
 use crate::{
-    engine::{Flags, Found, Key, Memory, NotWritable},
+    engine::{Flags, Found, Key, Lent, Memory, NotWritable},
     entry::{Entry, TYPE},
 };
+use std::sync::Arc;
 
 /// A key, which may or may not have a value.
 pub(crate) trait Slot {
-    fn get(&self) -> Found<&Entry>;
-    fn get_mut(&mut self) -> Found<&mut Entry>;
-    fn set(&mut self, entry: Entry) -> Result<(), NotWritable>;
+    fn get(&self) -> Found<Lent<'_, Entry>>;
+    /// For changes; `None` if others have a share in the value.
+    fn get_mut(&mut self) -> Found<Option<&mut Entry>>;
+    fn set(&mut self, entry: Arc<Entry>) -> Result<(), NotWritable>;
     fn delete(&mut self) -> Result<(), NotWritable>;
     /// The engine's memory use and limit.
     fn memory(&self) -> Option<Memory>;
@@ -18,21 +20,21 @@ pub(crate) trait Slot {
 }
 
 impl Slot for Key<'_> {
-    fn get(&self) -> Found<&Entry> {
+    fn get(&self) -> Found<Lent<'_, Entry>> {
         match TYPE.get() {
             Some(kind) => Key::get(self, kind),
             None => Found::Nothing,
         }
     }
 
-    fn get_mut(&mut self) -> Found<&mut Entry> {
+    fn get_mut(&mut self) -> Found<Option<&mut Entry>> {
         match TYPE.get() {
             Some(kind) => Key::get_mut(self, kind),
             None => Found::Nothing,
         }
     }
 
-    fn set(&mut self, entry: Entry) -> Result<(), NotWritable> {
+    fn set(&mut self, entry: Arc<Entry>) -> Result<(), NotWritable> {
         Key::set(self, TYPE.get().ok_or(NotWritable)?, entry)
     }
 
@@ -53,7 +55,7 @@ impl Slot for Key<'_> {
 #[cfg(test)]
 #[derive(Debug, Default)]
 pub(crate) struct FakeKey {
-    pub(crate) entry: Option<Entry>,
+    pub(crate) entry: Option<Arc<Entry>>,
     pub(crate) is_of_other_type: bool,
     pub(crate) memory: Option<Memory>,
     pub(crate) flags: Flags,
@@ -63,23 +65,23 @@ pub(crate) struct FakeKey {
 
 #[cfg(test)]
 impl Slot for FakeKey {
-    fn get(&self) -> Found<&Entry> {
+    fn get(&self) -> Found<Lent<'_, Entry>> {
         match &self.entry {
             _ if self.is_of_other_type => Found::OtherType,
-            Some(entry) => Found::Value(entry),
+            Some(entry) => Found::Value(Lent::of(entry)),
             None => Found::Nothing,
         }
     }
 
-    fn get_mut(&mut self) -> Found<&mut Entry> {
+    fn get_mut(&mut self) -> Found<Option<&mut Entry>> {
         match &mut self.entry {
             _ if self.is_of_other_type => Found::OtherType,
-            Some(entry) => Found::Value(entry),
+            Some(entry) => Found::Value(Arc::get_mut(entry)),
             None => Found::Nothing,
         }
     }
 
-    fn set(&mut self, entry: Entry) -> Result<(), NotWritable> {
+    fn set(&mut self, entry: Arc<Entry>) -> Result<(), NotWritable> {
         self.entry = Some(entry);
         Ok(())
     }

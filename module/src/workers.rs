@@ -4,13 +4,29 @@ use crate::{
     engine::{guarded, warn},
     settings,
 };
-use guira_commands::Filter;
+use guira_commands::{Filter, Windowed};
 use std::{
     collections::VecDeque,
     io,
     sync::{Condvar, Mutex, MutexGuard, PoisonError, Weak},
     thread,
 };
+
+/// What may have a filter.
+pub(crate) trait HasFilter: Send + Sync + 'static {
+    fn filter(&self) -> Option<&Filter>;
+
+    fn window(&self) -> Option<&Windowed> {
+        self.filter()?.window()
+    }
+}
+
+#[cfg(test)]
+impl HasFilter for Filter {
+    fn filter(&self) -> Option<&Filter> {
+        Some(self)
+    }
+}
 
 type Work = Box<dyn FnOnce() + Send>;
 
@@ -58,9 +74,11 @@ pub(crate) fn submit(work: impl FnOnce() + Send + 'static) {
 /// Queues a sweep of the filter's expired items, unless the filter is dropped before.
 ///
 /// If the next epoch of the filter begins first, the main thread does the sweep then.
-pub(crate) fn sweep(filter: Weak<Filter>) {
+pub(crate) fn sweep(filter: Weak<dyn HasFilter>) {
     submit(move || {
-        if let Some(filter) = filter.upgrade() {
+        if let Some(kept) = filter.upgrade()
+            && let Some(filter) = kept.filter()
+        {
             filter.sweep();
         }
     });

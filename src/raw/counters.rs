@@ -2,7 +2,48 @@
 
 use crate::stats::Stats;
 // In models, these counters are not explored: see `len`.
-use crate::sync::{Ordering, unchecked::AtomicU64};
+use crate::sync::{
+    Ordering,
+    unchecked::{AtomicU32, AtomicU64},
+};
+
+/// The counters of one shard.
+#[derive(Clone, Copy)]
+pub(crate) enum Counting<'a> {
+    Large(&'a Counters),
+    Small(&'a SmallCounters),
+}
+
+macro_rules! in_either {
+    ($counting:ident, $counters:ident => $count:expr) => {
+        match $counting {
+            Counting::Large($counters) => $count,
+            Counting::Small($counters) => $count,
+        }
+    };
+}
+
+impl Counting<'_> {
+    /// An insert has moved `path` copies.
+    pub(crate) fn relocated(self, path: u64) {
+        in_either!(self, counters => counters.relocated(path));
+    }
+
+    /// An insert has found no room.
+    pub(crate) fn failed(self) {
+        in_either!(self, counters => counters.failed());
+    }
+
+    /// A lookup reads again.
+    pub(crate) fn retried(self) {
+        in_either!(self, counters => counters.retried());
+    }
+
+    /// A lookup has given up.
+    pub(crate) fn conservative(self) {
+        in_either!(self, counters => counters.conservative());
+    }
+}
 
 /// The counters in [`Stats`] of the threads that fall on one shard.
 #[derive(Default)]
@@ -21,7 +62,7 @@ struct Relocations {
 
 // Relaxed throughout: these are counters, which order nothing.
 impl Counters {
-    pub(crate) fn relocated(&self, path: u64) {
+    fn relocated(&self, path: u64) {
         self.relocations.total.fetch_add(path, Ordering::Relaxed);
         if self.relocations.longest_path.load(Ordering::Relaxed) < path {
             self.relocations
@@ -30,17 +71,17 @@ impl Counters {
         }
     }
 
-    pub(crate) fn failed(&self) {
+    fn failed(&self) {
         self.relocations
             .failed_inserts
             .fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn retried(&self) {
+    fn retried(&self) {
         self.retried_lookups.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn conservative(&self) {
+    fn conservative(&self) {
         self.conservative_lookups.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -78,6 +119,99 @@ impl From<Stats> for Counters {
             },
             retried_lookups: AtomicU64::new(stats.retried_lookups),
             conservative_lookups: AtomicU64::new(stats.conservative_lookups),
+        }
+    }
+}
+
+/// The counters of a small filter, which has one shard. They take 24 bytes instead of 40, because there
+/// may be very many small filters.
+#[derive(Default)]
+pub(crate) struct SmallCounters {
+    /// The number of relocations, and in the [lowest bits](Self::LENGTH_BITS) the longest path.
+    relocations: AtomicU64,
+    failed_inserts: AtomicU64,
+    retried_lookups: AtomicU32,
+    conservative_lookups: AtomicU32,
+}
+
+// Relaxed throughout: as above.
+impl SmallCounters {
+    /// A path is far shorter than the number of buckets of a small filter.
+    const LENGTH_BITS: u32 = 16;
+    const LONGEST: u64 = (1 << Self::LENGTH_BITS) - 1;
+
+    /// From here on lookups are no longer counted: below the largest number by more than there are
+    /// threads, so that no thread adds to the largest one.
+    const ENOUGH: u32 = u32::MAX - (1 << 24);
+
+    fn relocated(&self, path: u64) {
+        let more = path << Self::LENGTH_BITS;
+        let mut seen = self.relocations.fetch_add(more, Ordering::Relaxed);
+        let length = path.min(Self::LONGEST);
+        while seen & Self::LONGEST < length {
+            let longer = seen & !Self::LONGEST | length;
+            match self.relocations.compare_exchange(
+                seen,
+                longer,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    fn failed(&self) {
+        self.failed_inserts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn retried(&self) {
+        Self::add_one(&self.retried_lookups);
+    }
+
+    fn conservative(&self) {
+        Self::add_one(&self.conservative_lookups);
+    }
+
+    fn add_one(counter: &AtomicU32) {
+        if counter.load(Ordering::Relaxed) < Self::ENOUGH {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// All counters, for the simulator of caches in `coherence/`.
+    #[cfg(guira_coherence)]
+    pub(crate) fn fields(&self) -> Vec<crate::coherence::Field> {
+        vec![crate::coherence::Field::of("counters.small", self)]
+    }
+
+    /// Adds the counts to those in `stats`.
+    pub(crate) fn add_to(&self, stats: &mut Stats) {
+        let relocations = self.relocations.load(Ordering::Relaxed);
+        stats.relocations += relocations >> Self::LENGTH_BITS;
+        stats.longest_path = stats.longest_path.max(relocations & Self::LONGEST);
+        stats.failed_inserts += self.failed_inserts.load(Ordering::Relaxed);
+        let get = |counter: &AtomicU32| u64::from(counter.load(Ordering::Relaxed));
+        stats.retried_lookups += get(&self.retried_lookups);
+        stats.conservative_lookups += get(&self.conservative_lookups);
+    }
+}
+
+impl From<Stats> for SmallCounters {
+    /// Counters that continue from these counts, or from the largest ones that they can have.
+    fn from(stats: Stats) -> Self {
+        let most = u64::MAX >> Self::LENGTH_BITS;
+        let total = stats.relocations.min(most) << Self::LENGTH_BITS;
+        let of_lookups = |count: u64| {
+            let count = u32::try_from(count).unwrap_or(Self::ENOUGH);
+            AtomicU32::new(count.min(Self::ENOUGH))
+        };
+        Self {
+            relocations: AtomicU64::new(total | stats.longest_path.min(Self::LONGEST)),
+            failed_inserts: AtomicU64::new(stats.failed_inserts),
+            retried_lookups: of_lookups(stats.retried_lookups),
+            conservative_lookups: of_lookups(stats.conservative_lookups),
         }
     }
 }

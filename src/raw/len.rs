@@ -2,7 +2,7 @@
 
 mod shared;
 
-use super::counters::Counters;
+use super::counters::{Counters, Counting, SmallCounters};
 use crate::{
     memory::{Extra, Storage},
     stats::Stats,
@@ -22,7 +22,7 @@ use crate::sync::{Ordering, unchecked::AtomicU64};
 pub(crate) struct Len<P: Storage> {
     /// The shard of a filter that has no others. In a box, because writers write it and lookups read
     /// the cache line of the other fields.
-    first: Box<Shard>,
+    first: Box<First>,
     shards: Shards,
     /// The shards that processes share; then there are no others.
     shared: P::Extra<SharedLen>,
@@ -35,6 +35,16 @@ struct Shard {
     items: AtomicU64,
     counters: Counters,
 }
+
+/// What all threads count in a small filter.
+#[derive(Default)]
+struct First {
+    items: AtomicU64,
+    counters: SmallCounters,
+}
+
+/// 16 bytes more would be the next class of most allocators.
+const _: () = assert!(size_of::<First>() == 32);
 
 /// The shard of a thread.
 #[cfg(feature = "shared")]
@@ -126,22 +136,28 @@ impl<P: Storage> Len<P> {
     /// The shards.
     #[cfg(guira_coherence)]
     pub(crate) fn fields(&self) -> Vec<crate::coherence::Field> {
-        let fields = |shard: &Shard| {
-            let mut fields = shard.counters.fields();
-            fields.push(crate::coherence::Field::of("len.shard", &shard.items));
-            fields
-        };
-        self.shards().flat_map(fields).collect()
+        use crate::coherence::Field;
+        let mut fields = self.first.counters.fields();
+        for shard in self.shards() {
+            fields.extend(shard.counters.fields());
+        }
+        let of_items = |items: &AtomicU64| Field::of("len.shard", items);
+        fields.extend(self.all_items().map(of_items));
+        fields
     }
 
     /// The counters off the fast path, for this thread. They count what happens in this process only.
-    pub(crate) fn counters(&self) -> &Counters {
-        &self.shard().counters
+    pub(crate) fn counters(&self) -> Counting<'_> {
+        match self.shard() {
+            Some(shard) => Counting::Large(&shard.counters),
+            None => Counting::Small(&self.first.counters),
+        }
     }
 
     /// The counters of all threads.
     pub(crate) fn stats(&self) -> Stats {
         let mut stats = Stats::default();
+        self.first.counters.add_to(&mut stats);
         self.shards()
             .for_each(|shard| shard.counters.add_to(&mut stats));
         stats
@@ -183,33 +199,37 @@ impl<P: Storage> Len<P> {
             let shared = self.shared.get();
             return shared.map_or(&self.first.items, SharedLen::shard);
         }
-        &self.shard().items
+        self.shard().map_or(&self.first.items, |shard| &shard.items)
     }
 
-    /// The shard of this thread.
+    /// The shard of this thread, if there is more than the first one.
     #[inline]
-    fn shard(&self) -> &Shard {
+    fn shard(&self) -> Option<&Shard> {
         match &self.shards {
-            Shards::Many(shards) => &shards[thread_number() & (shards.len() - 1)],
-            Shards::Late(more) => match more.get() {
-                Some(shards) => &shards[thread_number() % FEW],
-                None => &self.first,
-            },
+            Shards::Many(shards) => Some(&shards[thread_number() & (shards.len() - 1)]),
+            Shards::Late(more) => {
+                let shards = more.get()?;
+                Some(&shards[thread_number() % FEW])
+            }
         }
     }
 
+    /// The shards beside the first one.
     fn shards(&self) -> impl Iterator<Item = &Shard> {
         let (fixed, late) = match &self.shards {
             Shards::Many(shards) => (&**shards, None),
             Shards::Late(more) => (&[][..], more.get()),
         };
-        let others = fixed.iter().chain(late.into_iter().flatten());
-        std::iter::once(&*self.first).chain(others.map(|shard| &**shard))
+        let all = fixed.iter().chain(late.into_iter().flatten());
+        all.map(|shard| &**shard)
     }
 
     fn all_items(&self) -> impl Iterator<Item = &AtomicU64> {
         let shared = self.shared.get().into_iter().flat_map(SharedLen::all);
-        self.shards().map(|shard| &shard.items).chain(shared)
+        let items = self.shards().map(|shard| &shard.items);
+        std::iter::once(&self.first.items)
+            .chain(items)
+            .chain(shared)
     }
 
     /// The sum. Concurrent operations may be counted or not.
@@ -246,8 +266,21 @@ impl<P: Storage> Len<P> {
         let mut stats = self.stats();
         other.first.counters.add_to(&mut stats);
         self.first.items = other.first.items;
-        self.first.counters = Counters::from(stats);
         self.shards = other.shards;
+        self.continue_from(stats);
+    }
+
+    /// Adds `stats`, which include the first shard's, to the counters of the others.
+    fn continue_from(&mut self, mut stats: Stats) {
+        self.first.counters = SmallCounters::default();
+        match &mut self.shards {
+            Shards::Many(shards) => {
+                let counters = &mut shards[0].counters;
+                counters.add_to(&mut stats);
+                *counters = Counters::from(stats);
+            }
+            Shards::Late(_) => self.first.counters = SmallCounters::from(stats),
+        }
     }
 
     /// Sets the number of items, while no other thread counts.
@@ -262,10 +295,8 @@ impl<P: Storage> Len<P> {
 
     /// There are no items any more. The counters stay.
     pub(crate) fn reset(&mut self) {
-        *self.first = Shard {
-            items: AtomicU64::new(0),
-            counters: Counters::from(self.stats()),
-        };
+        let stats = self.stats();
+        self.first.items = AtomicU64::new(0);
         if let Some(shared) = self.shared.get() {
             shared.reset();
         }
@@ -273,6 +304,7 @@ impl<P: Storage> Len<P> {
             Shards::Many(shards) => shards.fill_with(CachePadded::default),
             Shards::Late(more) => *more = OnceBox::new(),
         }
+        self.continue_from(stats);
     }
 }
 

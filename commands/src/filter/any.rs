@@ -28,6 +28,19 @@ macro_rules! in_either {
 pub(super) use in_either;
 
 impl Any {
+    /// The capacity that its client requested. It is not stored twice, because there may be very many
+    /// filters.
+    pub(super) fn requested(&self) -> usize {
+        /// The place of the capacity in the headers of both kinds: see `docs/FORMAT.md`.
+        const CAPACITY: usize = 24;
+        let header = match self {
+            Self::Plain(cuckoo) => cuckoo.header(),
+            Self::Windowed(windowed) => windowed.filter().header(),
+        };
+        let capacity = header[CAPACITY..].first_chunk();
+        capacity.map_or(0, |bytes| u64::from_le_bytes(*bytes) as usize)
+    }
+
     /// Distinct items that fit when it has grown.
     pub(super) fn max_capacity(&self) -> usize {
         match self {

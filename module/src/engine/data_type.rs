@@ -12,6 +12,7 @@ use std::{
     marker::PhantomData,
     process,
     ptr::{self, NonNull},
+    sync::Arc,
 };
 
 /// The operations of the engine on values.
@@ -29,7 +30,7 @@ pub(crate) trait Value: Send + Sync + Sized + 'static {
     const VERSION: c_int;
 
     /// Reads what [`save`](Self::save) has written, in this or an older version.
-    fn load(from: &mut impl Load, version: c_int) -> Result<Self, Self::Error>;
+    fn load(from: &mut impl Load, version: c_int) -> Result<Arc<Self>, Self::Error>;
 
     /// Saves the value, usually in a forked process whose other threads have stopped anywhere. Must
     /// not take a lock.
@@ -47,7 +48,7 @@ pub(crate) trait Value: Send + Sync + Sized + 'static {
     /// The effort to free the value. Above 64, a background thread frees it.
     fn free_effort(&self) -> usize;
 
-    fn copy(&self) -> Result<Self, Self::Error>;
+    fn copy(&self) -> Result<Arc<Self>, Self::Error>;
 }
 
 /// A registered data type, all of whose values are `V`.
@@ -113,12 +114,13 @@ impl<V> fmt::Debug for DataType<V> {
 ///
 /// `value` is a value of this data type.
 unsafe fn borrow<'a, V: Value>(value: *const c_void) -> &'a V {
-    // SAFETY: the caller guarantees it; all values of the type are boxed `V`s.
+    // SAFETY: the caller guarantees it; all values of the type are `V`s in `Arc`s.
     unsafe { &*value.cast::<V>() }
 }
 
-fn boxed<V: Value>(value: V) -> *mut c_void {
-    Box::into_raw(Box::new(value)).cast()
+/// What the engine keeps of a value: a share in it.
+pub(super) fn into_raw<V: Value>(value: Arc<V>) -> *mut c_void {
+    Arc::into_raw(value).cast_mut().cast()
 }
 
 unsafe extern "C" fn rdb_load<V: Value>(io: *mut api::Io, version: c_int) -> *mut c_void {
@@ -126,7 +128,7 @@ unsafe extern "C" fn rdb_load<V: Value>(io: *mut api::Io, version: c_int) -> *mu
         // SAFETY: the engine reads from `io` during this call.
         let mut loader = unsafe { Loader::new(io) };
         match V::load(&mut loader, version) {
-            Ok(value) => boxed(value),
+            Ok(value) => into_raw(value),
             Err(error) => {
                 loader.log(&error.to_string());
                 ptr::null_mut()
@@ -190,7 +192,7 @@ unsafe extern "C" fn digest<V: Value>(digest: *mut api::Digest, value: *mut c_vo
 
 unsafe extern "C" fn free<V: Value>(value: *mut c_void) {
     // SAFETY: the engine hands over a value of the type, and forgets it.
-    let free = || drop(unsafe { Box::from_raw(value.cast::<V>()) });
+    let free = || drop(unsafe { Arc::from_raw(value.cast::<V>()) });
     guarded("freeing a filter", free, || ());
 }
 
@@ -208,7 +210,7 @@ unsafe extern "C" fn copy<V: Value>(
     let copy = || {
         // SAFETY: the engine hands over a value of the type.
         match unsafe { borrow::<V>(value).copy() } {
-            Ok(copy) => boxed(copy),
+            Ok(copy) => into_raw(copy),
             Err(error) => {
                 warn(&format!("a filter was not copied: {error}"));
                 ptr::null_mut()

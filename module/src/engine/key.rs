@@ -2,10 +2,10 @@
 
 use super::{
     api::{self, OK, api},
-    data_type::{DataType, Value},
+    data_type::{DataType, Value, into_raw},
     status::{self, Flags, Memory},
 };
-use std::{ffi::c_int, fmt, marker::PhantomData};
+use std::{ffi::c_int, fmt, marker::PhantomData, mem::ManuallyDrop, ops::Deref, sync::Arc};
 
 /// The purpose for which a key is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,44 @@ pub(crate) enum Found<V> {
     Value(V),
     /// A value of another type.
     OtherType,
+}
+
+/// The share of a key in its value.
+#[derive(Debug)]
+pub(crate) struct Lent<'a, V> {
+    value: ManuallyDrop<Arc<V>>,
+    key: PhantomData<&'a V>,
+}
+
+impl<V> Lent<'_, V> {
+    /// # Safety
+    ///
+    /// `value` is from [`Arc::into_raw`], and that share lives longer than the result.
+    unsafe fn from_raw(value: *const V) -> Self {
+        Self {
+            // SAFETY: the caller guarantees it. It is not dropped, so the number of shares stays.
+            value: ManuallyDrop::new(unsafe { Arc::from_raw(value) }),
+            key: PhantomData,
+        }
+    }
+}
+
+#[cfg(test)]
+impl<'a, V> Lent<'a, V> {
+    /// A share that belongs to a test.
+    pub(crate) fn of(value: &'a Arc<V>) -> Self {
+        // SAFETY: the share lives for `'a`.
+        unsafe { Self::from_raw(Arc::as_ptr(value)) }
+    }
+}
+
+impl<V> Deref for Lent<'_, V> {
+    type Target = Arc<V>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Arc<V> {
+        &self.value
+    }
 }
 
 /// The key could not be changed as requested.
@@ -60,22 +98,29 @@ impl<'a> Key<'a> {
     }
 
     /// The value of the key.
-    pub(crate) fn get<V: Value>(&self, kind: &DataType<V>) -> Found<&V> {
+    #[inline]
+    pub(crate) fn get<V: Value>(&self, kind: &DataType<V>) -> Found<Lent<'_, V>> {
         match self.find(kind) {
-            // SAFETY: the value lives until the key is closed or its value is replaced, which
+            // SAFETY: the engine has a share until the key is closed or its value is replaced, which
             // requires a mutable borrow.
-            Found::Value(value) => Found::Value(unsafe { &*value }),
+            Found::Value(value) => Found::Value(unsafe { Lent::from_raw(value) }),
             Found::Nothing => Found::Nothing,
             Found::OtherType => Found::OtherType,
         }
     }
 
-    /// The value of the key, for changes.
-    pub(crate) fn get_mut<V: Value>(&mut self, kind: &DataType<V>) -> Found<&mut V> {
+    /// The value of the key, for changes; `None` if others have a share in it.
+    pub(crate) fn get_mut<V: Value>(&mut self, kind: &DataType<V>) -> Found<Option<&mut V>> {
         match self.find(kind) {
-            // SAFETY: as for `get`. While the key is open, nothing else accesses the value: the
-            // engine's callbacks run between commands, and no other key is open.
-            Found::Value(value) => Found::Value(unsafe { &mut *value }),
+            Found::Value(value) => {
+                // SAFETY: as for `get`.
+                let mut lent = unsafe { Lent::from_raw(value) };
+                let is_alone = Arc::get_mut(&mut lent.value).is_some();
+                // SAFETY: as for `get`, and there is no other share. While the key is open, nothing
+                // else borrows this one: the engine's callbacks run between commands, and no other
+                // key is open.
+                Found::Value(is_alone.then(|| unsafe { &mut *value }))
+            }
             Found::Nothing => Found::Nothing,
             Found::OtherType => Found::OtherType,
         }
@@ -87,7 +132,7 @@ impl<'a> Key<'a> {
             if self.raw.is_null() {
                 Found::Nothing
             } else if (api().ModuleTypeGetType)(self.raw) == kind.raw() {
-                // `DataType` ensures that values of this type are `V`s.
+                // `DataType` ensures that values of this type are `V`s in `Arc`s.
                 Found::Value((api().ModuleTypeGetValue)(self.raw).cast())
             } else if (api().KeyType)(self.raw) == EMPTY {
                 Found::Nothing
@@ -102,19 +147,19 @@ impl<'a> Key<'a> {
     pub(crate) fn set<V: Value>(
         &mut self,
         kind: &DataType<V>,
-        value: V,
+        value: Arc<V>,
     ) -> Result<(), NotWritable> {
         if self.raw.is_null() {
             return Err(NotWritable);
         }
-        let value = Box::into_raw(Box::new(value));
-        // SAFETY: the key is open, and values of this type are boxed `V`s.
-        let result = unsafe { (api().ModuleTypeSetValue)(self.raw, kind.raw(), value.cast()) };
+        let value = into_raw(value);
+        // SAFETY: the key is open, and values of this type are `V`s in `Arc`s.
+        let result = unsafe { (api().ModuleTypeSetValue)(self.raw, kind.raw(), value) };
         if result == OK {
             Ok(())
         } else {
             // SAFETY: the engine did not take ownership.
-            drop(unsafe { Box::from_raw(value) });
+            drop(unsafe { Arc::from_raw(value.cast::<V>()) });
             Err(NotWritable)
         }
     }

@@ -49,7 +49,7 @@ pub(crate) use counting::peak_of;
 pub(crate) use data_type::{DataType, TypeRefused, Value};
 pub(crate) use info::{Section, SectionRefused};
 pub(crate) use io::{Load, Rewrite, Save};
-pub(crate) use key::{Access, Found, Key, NotWritable};
+pub(crate) use key::{Access, Found, Key, Lent, NotWritable};
 pub(crate) use status::{Flags, Memory, memory, standing};
 pub(crate) use string::{OwnedStr, Str};
 pub(crate) use timer::EventsRefused;

@@ -162,7 +162,7 @@ pub(super) mod tests {
         let Some(Progress::Done(done)) = last else {
             panic!("the last piece was not the last: {last:?}");
         };
-        assert_eq!(Entry::new(Content::Filter(done)).digest(), entry.digest());
+        assert_eq!(Entry::new(Content::Filter(*done)).digest(), entry.digest());
     }
 
     #[test]

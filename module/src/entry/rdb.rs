@@ -10,7 +10,7 @@
 //!
 //! Header and snapshot end with their own checksums, because the engine's can be disabled.
 
-use super::{Content, NoRoom, Room};
+use super::{Content, Entry, NoRoom, Room};
 use crate::{
     engine::{
         Load, Save,
@@ -137,7 +137,7 @@ pub(super) fn read(
     version: c_int,
     windows: &Windows,
     mut room: Room,
-) -> Result<Content, ReadError> {
+) -> Result<Arc<Entry>, ReadError> {
     if version != VERSION {
         return Err(ReadError::Version(version));
     }
@@ -145,13 +145,13 @@ pub(super) fn read(
         FILTER => {
             let header = Header::from_bytes(&from.string()?)?;
             let filter = read_snapshot(from, header, windows, &mut room)?;
-            let filter = Arc::new(filter);
+            let entry = Arc::new(Entry::of_filter(filter));
             if header.kind == Kind::Windowed {
                 let saved = Saved::from_bytes(&from.string()?).ok_or(ReadError::Age)?;
-                windows.restore(&filter, saved);
+                windows.restore(&entry, saved);
                 windows::is_from_file(windows, saved.wall);
             }
-            Ok(Content::Filter(filter))
+            Ok(entry)
         }
         LOADING => {
             let header = from.string()?;
@@ -169,7 +169,8 @@ pub(super) fn read(
             if from.number()? != sum.number() {
                 return Err(ReadError::Pieces);
             }
-            Ok(Content::Loading(Box::new(loading)))
+            let content = Content::Loading(Box::new(loading));
+            Ok(Arc::new(Entry::new(content)))
         }
         other => Err(ReadError::Kind(other)),
     }
@@ -307,7 +308,7 @@ mod tests {
         let all = pieces::tests::pieces_of(filter);
         assert!(all.len() > 2);
         let mut read = Entry::load(&mut saved(&half_loaded(&large, 1)), VERSION).unwrap();
-        let Content::Loading(loading) = read.content_mut() else {
+        let Content::Loading(loading) = Arc::get_mut(&mut read).unwrap().content_mut() else {
             panic!("it is being loaded");
         };
         let mut last = None;
@@ -317,7 +318,7 @@ mod tests {
         let Some(crate::loading::Progress::Done(done)) = last else {
             panic!("the last piece was not the last: {last:?}");
         };
-        assert_eq!(Entry::new(Content::Filter(done)).digest(), large.digest());
+        assert_eq!(Entry::new(Content::Filter(*done)).digest(), large.digest());
     }
 
     #[test]
@@ -388,9 +389,10 @@ mod tests {
     #[test]
     fn a_window_is_as_old_as_it_was() {
         let windows = Windows::default();
-        let filter = Arc::new(some_window_of(&windows, 10));
-        windows.add(&filter);
-        let saved = windows.save(&filter).unwrap();
+        let entry = Arc::new(Entry::of_filter(some_window_of(&windows, 10)));
+        windows.add(&entry);
+        let filter: &Filter = (*entry).as_ref();
+        let saved = windows.save(filter).unwrap();
         assert!(!saved.has_begun);
         assert_eq!(filter.window().unwrap().epoch_age(), Duration::ZERO);
         let pass = Pass {
@@ -399,19 +401,16 @@ mod tests {
             is_idle: false,
         };
         (0..2).for_each(|_| windows.pass(pass));
-        let content = Content::Filter(filter.clone());
         let mut file = File::default();
-        write(&content, &mut file, &windows);
+        write(entry.content(), &mut file, &windows);
         let other = Windows::default();
         let read = read(&mut file, VERSION, &other, Room::unlimited()).unwrap();
-        let Content::Filter(read) = read else {
-            panic!("it is a filter");
-        };
-        let saved = other.save(&read).unwrap();
+        let read: &Filter = (*read).as_ref();
+        let saved = other.save(read).unwrap();
         assert!(saved.has_begun);
         let age = read.window().unwrap().epoch_age();
         assert_eq!(age, Duration::from_millis(1500));
-        assert_eq!(windows.save(&filter).unwrap().wall, 77);
+        assert_eq!(windows.save(filter).unwrap().wall, 77);
         assert_eq!(other.count(), 1);
     }
 }

@@ -93,7 +93,7 @@ fn tell(replica: &mut FakeKey, done: &Done) {
 }
 
 fn digest(key: &FakeKey) -> Option<Vec<u8>> {
-    key.entry.as_ref().map(crate::engine::Value::digest)
+    key.entry.as_deref().map(crate::engine::Value::digest)
 }
 
 fn names(done: &Done) -> Vec<&str> {
@@ -104,7 +104,7 @@ fn names(done: &Done) -> Vec<&str> {
 }
 
 fn filter(key: &FakeKey) -> &Filter {
-    match key.entry.as_ref().map(Entry::content) {
+    match key.entry.as_deref().map(Entry::content) {
         Some(Content::Filter(filter)) => filter,
         other => panic!("no filter: {other:?}"),
     }

@@ -1,6 +1,6 @@
 //! The clock of a node, and its filters with windows, ordered by their next epoch.
 
-use crate::workers;
+use crate::workers::{self, HasFilter};
 use guira_commands::{Clock, Filter};
 use std::{
     collections::BTreeMap,
@@ -29,9 +29,9 @@ pub(crate) struct Windows {
 struct Inner {
     counted: Counted,
     /// Filters whose windows begin when the clock moves.
-    waiting: Vec<Weak<Filter>>,
+    waiting: Vec<Weak<dyn HasFilter>>,
     /// Filters by the time of their next epoch and a unique number.
-    queue: BTreeMap<(u64, u64), Weak<Filter>>,
+    queue: BTreeMap<(u64, u64), Weak<dyn HasFilter>>,
     number: u64,
     /// The length of the queue at which deleted filters are removed from it.
     prune_at: usize,
@@ -153,21 +153,22 @@ impl Windows {
     }
 
     /// Adds the filter if it has a window.
-    pub(crate) fn add(&self, filter: &Arc<Filter>) {
+    pub(crate) fn add<F: HasFilter>(&self, filter: &Arc<F>) {
         let Some(window) = filter.window() else {
             return;
         };
+        let weak: Weak<F> = Arc::downgrade(filter);
         let mut inner = self.lock();
         if window.has_begun() {
-            inner.enqueue(self.time(), Arc::downgrade(filter));
+            inner.enqueue(self.time(), weak);
         } else {
-            inner.waiting.push(Arc::downgrade(filter));
+            inner.waiting.push(weak);
         }
         inner.prune();
     }
 
     /// Stops the time of the filter until the clock moves.
-    pub(crate) fn hold(&self, filter: &Arc<Filter>) {
+    pub(crate) fn hold<F: HasFilter>(&self, filter: &Arc<F>) {
         if let Some(window) = filter.window() {
             window.hold();
             self.add(filter);
@@ -175,7 +176,7 @@ impl Windows {
     }
 
     /// Adds the filter of a restored value.
-    pub(crate) fn restore(&self, filter: &Arc<Filter>, saved: Saved) {
+    pub(crate) fn restore<F: HasFilter>(&self, filter: &Arc<F>, saved: Saved) {
         if let Some(window) = filter.window() {
             if saved.has_begun {
                 window.begin();
@@ -302,7 +303,7 @@ impl Windows {
                 true => window.catch_up(),
                 false => _ = window.begin_due_epoch(),
             }
-            let bytes = filter.memory_usage();
+            let bytes = filter.filter().map_or(0, Filter::memory_usage);
             if bytes <= at_once {
                 at_once -= bytes;
                 window.sweep();
@@ -336,7 +337,7 @@ impl Windows {
 }
 
 impl Inner {
-    fn enqueue(&mut self, now: u64, filter: Weak<Filter>) {
+    fn enqueue(&mut self, now: u64, filter: Weak<dyn HasFilter>) {
         let Some(left) = filter
             .upgrade()
             .and_then(|filter| Some(filter.window()?.until_next_epoch()))

@@ -55,11 +55,15 @@ impl SharedLen {
 
 #[cfg(feature = "shared")]
 mod in_words {
+    #[cfg(not(any(guira_loom, guira_shuttle)))]
+    use super::super::Shards;
     use super::{
         super::{Len, MOST},
         STRIDE,
     };
     use crate::memory::{Parts, Shared};
+    #[cfg(not(any(guira_loom, guira_shuttle)))]
+    use crossbeam_utils::CachePadded;
 
     /// The words of a length that processes share.
     pub(crate) const SHARED_LEN: usize = 2 * MOST * STRIDE;
@@ -74,7 +78,9 @@ mod in_words {
             let all = parts.take(SHARED_LEN)?;
             Some(Self {
                 shared: Some(Box::new(super::SharedLen { own, all })),
-                ..Self::new(0)
+                // For the counters.
+                shards: Shards::Many([CachePadded::default()].into()),
+                first: Box::default(),
             })
         }
 

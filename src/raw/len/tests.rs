@@ -103,7 +103,7 @@ fn reset_is_zero_on_every_shard() {
 
 #[test]
 fn shards_never_take_up_more_than_half_of_the_table() {
-    assert_eq!(Len::<Heap>::new(511).bytes(), size_of::<Shard>());
+    assert_eq!(Len::<Heap>::new(511).bytes(), size_of::<First>());
     for buckets in (1..200).map(|pages| pages * 512) {
         assert!(
             Len::<Heap>::new(buckets).bytes() <= 8 * buckets / 2,
@@ -155,9 +155,66 @@ fn a_filter_that_takes_the_items_of_another_keeps_its_counters() {
     }
 }
 
+/// The same if both have several shards, and the counters of the other one are in the first of these.
+#[test]
+fn a_filter_that_takes_the_items_of_a_large_one_keeps_the_counters_of_both() {
+    let mut len = Len::<Heap>::new(LARGE);
+    let other = Len::<Heap>::new(LARGE);
+    for len in [&len, &other] {
+        for _ in 0..5 {
+            len.counters().relocated(2);
+            len.counters().retried();
+        }
+    }
+    len.replace(other);
+    let stats = len.stats();
+    assert_eq!((stats.relocations, stats.longest_path), (20, 2));
+    assert_eq!(stats.retried_lookups, 10);
+}
+
+#[test]
+fn the_counters_of_a_small_filter_never_start_again() {
+    let stats = Stats {
+        relocations: u64::MAX,
+        longest_path: 1 << 20,
+        failed_inserts: 1 << 40,
+        retried_lookups: u64::MAX,
+        conservative_lookups: 3,
+        ..Stats::default()
+    };
+    let counters = SmallCounters::from(stats);
+    let shown = |counters: &SmallCounters| {
+        let mut stats = Stats::default();
+        counters.add_to(&mut stats);
+        stats
+    };
+    let before = shown(&counters);
+    assert_eq!(before.relocations, (1 << 48) - 1);
+    assert_eq!(before.longest_path, (1 << 16) - 1);
+    assert_eq!(before.failed_inserts, 1 << 40);
+    assert!(before.retried_lookups > 4_000_000_000);
+    let len = Len::<Heap> {
+        first: Box::new(First {
+            items: AtomicU64::new(0),
+            counters,
+        }),
+        shards: Shards::Late(OnceBox::new()),
+        shared: Default::default(),
+    };
+    len.counters().retried();
+    len.counters().conservative();
+    len.counters().failed();
+    let after = len.stats();
+    assert_eq!(after.retried_lookups, before.retried_lookups);
+    assert_eq!(
+        (after.conservative_lookups, after.failed_inserts),
+        (4, (1 << 40) + 1)
+    );
+}
+
 #[test]
 fn the_number_of_shards_follows_the_table() {
-    let shards = |bytes: usize| Len::<Heap>::new(bytes / 8).shards().count() - 1;
+    let shards = |bytes: usize| Len::<Heap>::new(bytes / 8).shards().count();
     let sizes = [4, 8, 64, 511, 512, 1 << 14, 1 << 15, 1 << 20].map(|kib| shards(kib << 10));
     assert_eq!(sizes, [0, 2, 16, 16, 32, 32, 64, 64]);
 }
@@ -188,7 +245,7 @@ fn thread_numbers_differ_and_stay() {
 fn a_filter_that_grows_gets_its_shards_when_it_is_large() {
     let len = Len::<Heap>::growing(2);
     let small = len.bytes();
-    assert_eq!(small, size_of::<Shard>());
+    assert_eq!(small, size_of::<First>());
     len.grow(LARGE - 1);
     assert_eq!(len.bytes(), small);
     thread::scope(|scope| {
