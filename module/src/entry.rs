@@ -38,9 +38,12 @@ pub(crate) static TYPE: OnceLock<DataType<Entry>> = OnceLock::new();
 #[derive(Debug)]
 pub(crate) struct Entry {
     content: Content,
-    /// Its bytes as counted in [`totals`], which are 4 GiB at most.
+    /// Its bytes as counted in [`totals`], in units of [`UNIT`].
     counted: AtomicU32,
 }
+
+/// A filter has at most 2^32 words. Almost all allocations are multiples of this.
+const UNIT: u64 = 8;
 
 /// With the two counts of an `Arc` these are 224 bytes. The next class of the engine's allocator is 256,
 /// and there may be very many keys.
@@ -109,13 +112,14 @@ impl Entry {
 
     /// Updates [`totals`] to the current number of bytes.
     pub(crate) fn count(&self) {
-        let now = u32::try_from(self.memory_usage()).unwrap_or(u32::MAX);
+        let units = (self.memory_usage() as u64).div_ceil(UNIT);
+        let now = u32::try_from(units).unwrap_or(u32::MAX);
         // A load is cheaper than an exchange, and the memory seldom changes.
         if now != self.counted.load(Ordering::Relaxed) {
             let before = self.counted.swap(now, Ordering::Relaxed);
             // The difference may be negative; arithmetic modulo 2^64 handles that.
             let more = u64::from(now).wrapping_sub(u64::from(before));
-            BYTES.fetch_add(more, Ordering::Relaxed);
+            BYTES.fetch_add(more.wrapping_mul(UNIT), Ordering::Relaxed);
         }
     }
 }
@@ -123,7 +127,8 @@ impl Entry {
 impl Drop for Entry {
     fn drop(&mut self) {
         ENTRIES.fetch_sub(1, Ordering::Relaxed);
-        BYTES.fetch_sub(u64::from(*self.counted.get_mut()), Ordering::Relaxed);
+        let bytes = u64::from(*self.counted.get_mut()) * UNIT;
+        BYTES.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
