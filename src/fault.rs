@@ -268,6 +268,8 @@ pub enum Fault {
     LineLate,
     /// The gate of a path's next move is taken after the Erase that leaves its outline.
     NextGateLate,
+    /// A mover keeps the gate of a path's next move, although its Erase has left a hole.
+    NextGateKept,
     /// A repair frees the gates before it ends the moves.
     GatesFirst,
     /// A repair takes each shadow for that of a decided move.
@@ -280,6 +282,14 @@ pub enum Fault {
     FalseDeath,
     /// A mover does not heed the scans of other processes.
     PlacesIgnored,
+    /// A segment is in use before it has memory.
+    PublishBeforeCommit,
+    /// A process never looks at the hint of the others.
+    HintNotRefreshed,
+    /// The hint of a process rises with the first word above it.
+    HintTrustsWords,
+    /// A scan that starts again stays where it is for other processes.
+    RestartUnseen,
 }
 
 /// The code that a fault is in.
@@ -358,12 +368,17 @@ impl Fault {
             | Self::NoGate
             | Self::LineLate
             | Self::NextGateLate
+            | Self::NextGateKept
             | Self::GatesFirst
             | Self::RepairTrustsShadow
             | Self::HoldNoVersion
             | Self::HoldSkipsLines
             | Self::FalseDeath
             | Self::PlacesIgnored
+            | Self::PublishBeforeCommit
+            | Self::HintNotRefreshed
+            | Self::HintTrustsWords
+            | Self::RestartUnseen
             | Self::NoFence => Operation::InPlace,
             Self::ContainsNoValidate
             | Self::ContainsNoReread

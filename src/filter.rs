@@ -8,7 +8,7 @@ use crate::{
     error::InsertError,
     geometry::Geometry,
     hash::SeededState,
-    raw::any::{AnyFilter, with_layout, with_operations},
+    raw::any::{AnyFilter, with_calls, with_layout},
 };
 use std::{
     fmt,
@@ -179,7 +179,7 @@ impl<S> CuckooFilter<S> {
     /// As [`insert`](Self::insert).
     #[inline]
     pub fn insert_hash(&self, hash: u64) -> Result<(), InsertError> {
-        with_operations!(&self.raw, raw => raw.insert_by_hash(hash))
+        with_calls!(&self.raw, raw => raw.insert_by_hash(hash))
     }
 
     /// [`insert_unique`](Self::insert_unique) with a hash.
@@ -199,7 +199,7 @@ impl<S> CuckooFilter<S> {
     /// As [`insert_unique`](Self::insert_unique).
     #[inline]
     pub fn insert_unique_hash(&self, hash: u64) -> Result<bool, InsertError> {
-        with_operations!(&self.raw, raw => raw.insert_unique_by_hash(hash))
+        with_calls!(&self.raw, raw => raw.insert_unique_by_hash(hash))
     }
 
     /// [`contains`](Self::contains) with a hash.
@@ -246,7 +246,7 @@ impl<S> CuckooFilter<S> {
     /// ```
     #[inline]
     pub fn remove_hash(&self, hash: u64) -> bool {
-        with_operations!(&self.raw, raw => raw.remove_by_hash(hash))
+        with_calls!(&self.raw, raw => raw.remove_by_hash(hash))
     }
 
     /// [`count`](Self::count) with a hash.
@@ -265,7 +265,7 @@ impl<S> CuckooFilter<S> {
     #[inline]
     #[must_use]
     pub fn count_hash(&self, hash: u64) -> usize {
-        with_operations!(&self.raw, raw => raw.count_by_hash(hash))
+        with_calls!(&self.raw, raw => raw.count_by_hash(hash))
     }
 }
 

@@ -11,7 +11,12 @@
 #[cfg(feature = "shared")]
 use crate::sync::Ordering;
 use crate::sync::{self, AtomicU64};
-use std::{fmt::Debug, num::NonZeroU64, ops::Deref, panic::RefUnwindSafe};
+use std::{
+    fmt::Debug,
+    num::NonZeroU64,
+    ops::{Deref, Range},
+    panic::RefUnwindSafe,
+};
 #[cfg(feature = "shared")]
 use {std::sync::Arc, yoke::Yoke};
 
@@ -27,6 +32,16 @@ use {std::sync::Arc, yoke::Yoke};
 pub trait Memory: Send + Sync + RefUnwindSafe + 'static {
     /// The words, at the same place and of the same number each time.
     fn words(&self) -> &[AtomicU64];
+
+    /// Makes sure that these words have memory behind them, and leaves their values as they are. False if
+    /// there is no memory.
+    fn commit(&self, _words: Range<usize>) -> bool {
+        true
+    }
+
+    /// A thread uses a word that growth has added: for models of memory that is committed late.
+    #[cfg(guira_loom)]
+    fn touch(&self, _word: usize) {}
 }
 
 #[cfg(feature = "shared")]
@@ -193,6 +208,16 @@ impl Parts {
             owner.words().get(words).unwrap_or(&[])
         });
         Some(Words(part))
+    }
+
+    /// The first word of the next part.
+    pub(crate) fn position(&self) -> usize {
+        self.next
+    }
+
+    /// Who owns the words.
+    pub(crate) fn owner(&self) -> Arc<dyn Memory> {
+        self.owner.clone()
     }
 
     /// The next part begins with this word; `None` if that is behind it.

@@ -4,50 +4,56 @@ pub use crate::{
     memory::{Members, Memory, Seat},
     raw::{
         crew::Repaired,
-        shared::{Census, SharedPlace},
+        shared::{Census, SharedPlace, SharedWords},
     },
 };
 
 use crate::{
     error::{InsertError, SnapshotError},
     filter::CuckooFilter,
-    geometry::Series,
+    geometry::Geometry,
     raw::{
         RawFilter,
         any::{AnyFilter, AnyShared, of_shared_series, with_layout, with_shared_layout},
-        shared::words_for,
+        shared::{make_empty, words_for},
     },
     snapshot::header::{Header, check_sum},
+    sync::AtomicU64,
+    table::layout::Growing,
 };
 use std::hash::BuildHasher;
 
-/// The words that a filter takes up in memory that processes share, or why it cannot be there.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SharedWords {
-    /// This number of words.
-    Words(usize),
-    /// It grows, or has more buckets than can be addressed.
-    Growing,
-    /// Its slots have counters.
-    Counters,
-}
-
 impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// The words that the filter of this [header](Self::header) takes up in memory that processes
-    /// share.
+    /// share; `None` if it cannot be there, because it has counters.
     #[doc(hidden)]
-    pub fn shared_words(header: &[u8]) -> Result<SharedWords, SnapshotError> {
-        let geometry = check_sum(header, Header::from_bytes)?.geometry;
-        Ok(match (geometry.series, words_for(geometry.buckets)) {
-            (Series { counter_bits, .. }, _) if counter_bits != 0 => SharedWords::Counters,
-            (Series { levels: 0, .. }, Some(words)) => SharedWords::Words(words),
-            _ => SharedWords::Growing,
-        })
+    pub fn shared_words(header: &[u8]) -> Result<Option<SharedWords>, SnapshotError> {
+        let Geometry {
+            series, buckets, ..
+        } = check_sum(header, Header::from_bytes)?.geometry;
+        let counts = series.counter_bits != 0;
+        let words = (!counts).then(|| words_for(buckets, series.table_levels()));
+        Ok(words.flatten())
     }
 
-    /// The filter of this [header](Self::header) in memory that processes share. Words that are all 0
-    /// are an empty filter. `None` if the words are too few.
+    /// Makes words that are 0 an empty filter of this [header](Self::header). False if it cannot be
+    /// there.
+    #[doc(hidden)]
+    // A model has atomics of its own.
+    #[cfg_attr(
+        any(guira_loom, guira_shuttle, guira_coherence),
+        allow(private_interfaces)
+    )]
+    pub fn make_empty(header: &[u8], words: &[AtomicU64]) -> Result<bool, SnapshotError> {
+        let Geometry {
+            series, buckets, ..
+        } = check_sum(header, Header::from_bytes)?.geometry;
+        // Only words of filters that grow are not 0 when they are empty.
+        Ok(make_empty::<Growing>(words, buckets, series.table_levels()))
+    }
+
+    /// The filter of this [header](Self::header) in memory that processes share, which
+    /// [`make_empty`](Self::make_empty) has made. `None` if the words are too few.
     #[doc(hidden)]
     pub fn shared(
         header: &[u8],
@@ -58,7 +64,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         let hasher = header.hashing.hasher(hasher)?;
         let geometry = header.geometry;
         let raw = of_shared_series!(geometry.series, L => {
-            RawFilter::<L>::in_words(geometry.buckets, place)
+            RawFilter::<L>::in_words(geometry.buckets, geometry.series.table_levels(), place)
         });
         Ok(raw.map(|raw| Self::of_parts(hasher, raw, geometry)))
     }
@@ -120,6 +126,32 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     #[doc(hidden)]
     pub fn most_holds(&self) -> u64 {
         with_layout!(&self.raw, raw => raw.versions.most_holds())
+    }
+
+    /// The number of levels that are said to be complete, and that of segments that are said to be in
+    /// use, if they cannot be right.
+    #[doc(hidden)]
+    pub fn wrong_progress(&self) -> Option<[u64; 2]> {
+        with_shared_layout!(&self.raw, raw => raw.table.wrong_progress(), else { None })
+    }
+
+    /// The numbers by which filters of one seed differ, with their names.
+    #[doc(hidden)]
+    pub fn numbers(&self) -> [(&'static str, usize); 6] {
+        let Geometry {
+            series,
+            buckets,
+            capacity,
+            max_capacity,
+        } = self.geometry();
+        [
+            ("capacity", capacity),
+            ("maximal capacity", max_capacity),
+            ("number of buckets", buckets),
+            ("number of slots in a bucket", series.slots(0)),
+            ("length of fingerprints", series.bits() as usize),
+            ("number of doublings", series.levels as usize),
+        ]
     }
 
     /// Looks at all words, which no other thread uses.

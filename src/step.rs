@@ -78,6 +78,16 @@ pub enum Step {
     SeeParts,
     /// split: the level is complete.
     Complete,
+    /// growth, in a filter that processes share: a segment gets its memory.
+    Commit,
+    /// growth, in a filter that processes share: a segment is in use from now on.
+    Publish,
+    /// growth, in a filter that processes share: a process reads how many segments are in use.
+    SeeSegments,
+    /// growth, in a filter that processes share: a process reads how many levels are complete.
+    SeeHint,
+    /// growth, in a filter that processes share: the hint of a process rises.
+    RaiseHint,
     /// A call reads the epoch of the filter's time.
     ReadEpoch,
     /// A call checks once more that the epoch has not changed.

@@ -11,6 +11,8 @@
 
 pub(crate) mod class;
 pub(crate) mod entry;
+#[cfg(feature = "shared")]
+pub(crate) mod in_words;
 pub(crate) mod layout;
 mod level;
 pub(crate) mod loaded;
@@ -19,13 +21,14 @@ mod planes;
 pub(crate) mod route;
 pub(crate) mod scan;
 mod segment;
+mod shared;
 mod split;
 pub(crate) mod time;
 pub(crate) mod word;
 
 use crate::{
-    fault,
-    memory::Storage,
+    fault::{self, faulty},
+    memory::{Extra, Storage},
     step::Step,
     sync::{AtomicU64, Ordering},
 };
@@ -36,6 +39,7 @@ pub(crate) use level::Refusal;
 pub(crate) use parts::SPLITS_PER_INSERT;
 use planes::Planes;
 use segment::{Segment, Segments};
+use shared::Progress;
 use word::{Bucket, Phases};
 
 /// The levels that the words of a filter go through.
@@ -68,8 +72,11 @@ pub(crate) struct Table<L: Layout> {
 struct Growth<L: Layout> {
     /// Number k holds the words that level k adds to the earlier ones.
     segments: Segments<L::Storage>,
-    /// A level that all words have reached, as [`Phases::hint`]. It speeds up routing.
+    /// A level that all words have reached, as [`Phases::hint`]. It speeds up routing. In a filter that
+    /// processes share, it is the hint of this process.
     hint: AtomicU64,
+    /// How far the filter has grown, if processes share it.
+    progress: <L::Storage as Storage>::Extra<Progress>,
     fingerprints: Fingerprints<L>,
     /// The level at which the filter begins.
     first_level: u8,
@@ -81,13 +88,18 @@ struct Growth<L: Layout> {
 
 impl<L: Layout> Growth<L> {
     fn new(levels: Levels) -> Self {
+        Self::with_segments(levels, Segments::new())
+    }
+
+    fn with_segments(levels: Levels, segments: Segments<L::Storage>) -> Self {
         let Levels { first, more } = levels;
         assert!(
             (more as usize) < segment::MOST,
             "a filter of {more} doublings"
         );
         Self {
-            segments: Segments::new(),
+            segments,
+            progress: Default::default(),
             hint: AtomicU64::new(Word::<L>::hint(first, first).pack()),
             fingerprints: Fingerprints::new(first),
             first_level: first as u8,
@@ -107,12 +119,6 @@ impl<L: Layout> Table<L> {
         Some(Self::with_first(first, levels))
     }
 
-    /// The table of a fixed filter in these words.
-    #[cfg(feature = "shared")]
-    pub(crate) fn in_words(words: <L::Storage as Storage>::Words) -> Self {
-        Self::with_first(Planes::new(words), Levels::FIXED)
-    }
-
     fn with_first(first: Planes<L::Storage>, levels: Levels) -> Self {
         Self {
             growth: Growth::new(levels),
@@ -128,6 +134,9 @@ impl<L: Layout> Table<L> {
 
     /// The number of allocated words.
     pub(crate) fn words(&self) -> usize {
+        if let Some(progress) = self.progress() {
+            return self.buckets() << progress.in_use();
+        }
         let segments = self.growth.segments.published();
         self.buckets() + segments.map(|it| it.planes.words.len()).sum::<usize>()
     }
@@ -200,7 +209,46 @@ impl<L: Layout> Table<L> {
     /// The level that all words have reached, according to the hint.
     #[inline(always)]
     pub(crate) fn level(&self) -> u32 {
+        if L::Storage::SHARED && L::GROWS {
+            return self.level_of_all();
+        }
         self.hint().level()
+    }
+
+    /// How far the filter has grown, if processes share it.
+    #[inline(always)]
+    pub(crate) fn progress(&self) -> Option<&Progress> {
+        match L::GROWS {
+            true => self.growth.progress.get(),
+            false => None,
+        }
+    }
+
+    /// The level that all words have reached, according to the hint of all processes. The hint of this
+    /// process rises to it.
+    #[inline]
+    fn level_of_all(&self) -> u32 {
+        let Some(progress) = self.progress() else {
+            return self.hint().level();
+        };
+        let level = faulty!(
+            self.first_level() + progress.complete() as u32,
+            HintNotRefreshed => self.hint().level()
+        );
+        let hint = Word::<L>::hint(level, self.first_level()).pack();
+        // Relaxed: the exchange decides.
+        if hint > self.growth.hint.load(Ordering::Relaxed) {
+            self.raise_hint(hint);
+        }
+        level
+    }
+
+    /// The hint of this process rises.
+    #[cold]
+    fn raise_hint(&self, hint: u64) {
+        // Release: pairs with the Acquire of `hint`. This thread has seen every word as it promises.
+        let order = fault::order(Step::RaiseHint, Ordering::AcqRel);
+        self.growth.hint.fetch_max(hint, order);
     }
 
     /// The number of times that the filter has doubled.
@@ -248,12 +296,19 @@ impl<L: Layout> Table<L> {
     #[inline(always)]
     fn segment(&self, level: u32) -> Option<&Segment<L::Storage>> {
         let number = (level - self.first_level()) as usize + 1;
+        if L::Storage::SHARED && self.progress().is_none_or(|it| it.in_use() < number) {
+            return None;
+        }
         self.growth.segments.get(number)
     }
 
     /// Allocates what the level after `level` needs; `None` if there is no memory.
     pub(crate) fn begin_level(&self, level: u32) -> Option<&Segment<L::Storage>> {
         let number = (level - self.first_level()) as usize + 1;
+        if let Some(progress) = self.progress() {
+            let has_begun = progress.begin(number);
+            return self.growth.segments.get(number).filter(|_| has_begun);
+        }
         self.growth.segments.publish(number, self.words_at(level))
     }
 
@@ -288,6 +343,13 @@ impl<L: Layout> Table<L> {
             fields.extend(segment.parts.fields());
         }
         fields
+    }
+
+    /// The words of all planes of a filter that processes share.
+    #[cfg(feature = "shared")]
+    pub(crate) fn all_words(&self) -> impl Iterator<Item = &AtomicU64> {
+        let buckets = 0..self.buckets();
+        (0..self.planes() as u64).flat_map(move |plane| self.plane(plane).row(buckets.clone()))
     }
 
     /// The atomics of all allocated words, plane by plane.

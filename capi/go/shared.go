@@ -28,7 +28,7 @@ func openBy(path string, of func(path *C.char, handle **C.guira_filter) C.guira_
 }
 
 // CreateShared creates a file with an empty filter for at most maxProcesses processes, where 0 means
-// 63. The filter cannot grow. Only the owner can use the file; prefer a path in /dev/shm.
+// 63. Only the owner can use the file; prefer a path in /dev/shm.
 //
 // Filters are shared on 64-bit Linux only: elsewhere the error matches ErrUnsupported. Nothing else may
 // write to the file or truncate it while it is in use.

@@ -55,8 +55,6 @@ pub enum OpenError {
         /// The number that the builder asks for.
         asked: u64,
     },
-    /// A filter that grows cannot be shared.
-    Growing,
     /// A filter with counters cannot be shared.
     Counters,
     /// This process cannot take a seat: the source of this error.
@@ -106,7 +104,6 @@ impl fmt::Display for OpenError {
                 write!(f, "the {what} of the filter is {found}, and not {asked}")
             }
             Self::Attach(_) => f.write_str("this process cannot take a seat of the filter"),
-            Self::Growing => f.write_str("a filter that grows cannot be shared between processes"),
             Self::Counters => {
                 f.write_str("a filter with counters cannot be shared between processes")
             }

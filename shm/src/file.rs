@@ -4,6 +4,7 @@ use crate::{
     error::OpenError,
     header::{Header, MAX_PROCESSES, PAGE},
     map::Map,
+    sparse::allocate,
 };
 use guira::{
     Builder, CuckooFilter, SeededState,
@@ -46,11 +47,19 @@ pub(crate) struct Mapped {
     pub(crate) header: Header,
 }
 
-/// The header of a new filter, and its hasher.
+/// What the file of a new filter is to have.
+pub(crate) struct New<S> {
+    header: Header,
+    /// The words that have memory from the start.
+    first: usize,
+    pub(crate) hasher: S,
+}
+
+/// The file of a new filter.
 pub(crate) fn new_filter<S: BuildHasher + Clone + 'static>(
     builder: Builder<S>,
     members: usize,
-) -> Result<(Header, S), OpenError> {
+) -> Result<New<S>, OpenError> {
     if !(1..=MAX_PROCESSES).contains(&members) {
         return Err(OpenError::TooManyProcesses {
             asked: members,
@@ -61,32 +70,31 @@ pub(crate) fn new_filter<S: BuildHasher + Clone + 'static>(
     let empty = builder.build().map_err(OpenError::Build)?;
     let filter = empty.header();
     let of_filter = words_of(&filter)?;
-    let header = Header {
-        members,
-        words: PAGE + of_filter,
-        filter,
-    };
-    Ok((header, empty.hasher().clone()))
+    Ok(New {
+        header: Header {
+            members,
+            words: PAGE + of_filter.all,
+            filter,
+        },
+        first: PAGE + of_filter.first,
+        hasher: empty.hasher().clone(),
+    })
 }
 
-/// The number of words of the filter with this header.
-pub(crate) fn words_of(header: &[u8]) -> Result<usize, OpenError> {
-    match CuckooFilter::<SeededState>::shared_words(header)? {
-        SharedWords::Words(words) => Ok(words),
-        SharedWords::Growing => Err(OpenError::Growing),
-        SharedWords::Counters => Err(OpenError::Counters),
-    }
+/// The words of the filter with this header.
+pub(crate) fn words_of(header: &[u8]) -> Result<SharedWords, OpenError> {
+    CuckooFilter::<SeededState>::shared_words(header)?.ok_or(OpenError::Counters)
 }
 
 /// Creates the file of a filter. It gets its name when it is complete.
-pub(crate) fn create(path: &Path, header: &Header) -> Result<(), OpenError> {
+pub(crate) fn create<S>(path: &Path, new: &New<S>) -> Result<(), OpenError> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
     let file = tempfile::NamedTempFile::new_in(directory)?;
     check_file_system(file.as_file())?;
-    fill(file.as_file(), header)?;
+    fill(file.as_file(), new)?;
     file.persist_noclobber(path)
         .map_err(|error| match error.error {
             error if error.kind() == io::ErrorKind::AlreadyExists => OpenError::Exists,
@@ -96,21 +104,29 @@ pub(crate) fn create(path: &Path, header: &Header) -> Result<(), OpenError> {
 }
 
 /// Creates a file that has no name, and whose length cannot change.
-pub(crate) fn create_memfd(header: &Header) -> Result<File, OpenError> {
+pub(crate) fn create_memfd<S>(new: &New<S>) -> Result<File, OpenError> {
     let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
     let file = File::from(memfd_create(c"guira", flags).map_err(io::Error::from)?);
-    fill(&file, header)?;
+    fill(&file, new)?;
     fcntl(&file, FcntlArg::F_ADD_SEALS(SEALS)).map_err(io::Error::from)?;
     Ok(file)
 }
 
-/// Allocates a new file, and writes its header.
-fn fill(file: &File, header: &Header) -> io::Result<()> {
-    let bytes = header.words as i64 * 8;
-    file.set_len(bytes as u64)?;
+/// Gives a new file its length, allocates it as far as an empty filter needs it, and makes that one.
+fn fill<S>(file: &File, new: &New<S>) -> Result<(), OpenError> {
+    let New { header, first, .. } = new;
+    file.set_len(header.words as u64 * 8)?;
     // Reports a full tmpfs as an error here, instead of SIGBUS later.
-    posix_fallocate(file, 0, bytes)?;
-    header.write(Map::of_file(file, header.words)?.words());
+    if *first < header.words {
+        // An error here, if growth would be impossible.
+        allocate(file, 0..*first)?;
+    } else {
+        posix_fallocate(file, 0, header.words as i64 * 8).map_err(io::Error::from)?;
+    }
+    let map = Map::of_file(file, *first)?;
+    let made = CuckooFilter::<SeededState>::make_empty(&header.filter, &map.words()[PAGE..])?;
+    debug_assert!(made, "there are enough words");
+    header.write(map.words());
     Ok(())
 }
 
@@ -147,7 +163,7 @@ impl Mapped {
             Access::Write => Map::of_file(file, words)?,
         };
         let header = Header::read(map.words())?;
-        let of_filter = words_of(&header.filter)?;
+        let of_filter = words_of(&header.filter)?.all;
         if words - PAGE != of_filter {
             return Err(OpenError::Length {
                 found: bytes,
@@ -163,21 +179,28 @@ impl Mapped {
         &self,
         hasher: impl FnOnce(u64) -> S,
         members: Arc<dyn Members>,
+        memory: Arc<dyn Memory>,
     ) -> Result<CuckooFilter<S>, OpenError> {
         let place = SharedPlace {
-            memory: self.map.clone(),
+            memory,
             start: PAGE,
             most_members: self.header.members,
             members,
             salt: std::process::id() as usize,
         };
         let filter = CuckooFilter::shared(&self.header.filter, hasher, place)?;
-        let filter = filter.ok_or(OpenError::Growing)?;
+        let filter = filter.ok_or(OpenError::Counters)?;
         let most = filter.most_holds();
         if most > MOST_HOLDS {
             return Err(OpenError::Control {
                 what: "number of holds of a stripe",
                 found: most,
+            });
+        }
+        if let Some([complete, in_use]) = filter.wrong_progress() {
+            return Err(OpenError::Control {
+                what: "number of doublings that have begun, or ended",
+                found: complete.max(in_use),
             });
         }
         Ok(filter)

@@ -7,6 +7,7 @@ use crate::{
     locks::Origin,
     map::Map,
     processes::Processes,
+    sparse::Sparse,
 };
 use guira::{BatchError, Builder, CuckooFilter, InsertError, SeededState, Stats, shared::Repaired};
 use std::{
@@ -128,15 +129,7 @@ impl SharedFilter {
 
     /// This filter, if it has the size and the fingerprints of another one.
     fn like(self, asked: &CuckooFilter) -> Result<Self, OpenError> {
-        let numbers = |filter: &CuckooFilter| {
-            [
-                ("capacity", filter.capacity()),
-                ("number of buckets", filter.buckets()),
-                ("number of slots in a bucket", filter.bucket_slots()),
-                ("length of fingerprints", filter.fingerprint_bits() as usize),
-            ]
-        };
-        let pairs = numbers(&self.filter).into_iter().zip(numbers(asked));
+        let pairs = self.filter.numbers().into_iter().zip(asked.numbers());
         for ((what, found), (_, asked)) in pairs {
             if found != asked {
                 return Err(OpenError::Different {
@@ -168,8 +161,10 @@ impl SharedFilter {
 impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     /// Creates a file with an empty filter, for at most 63 processes.
     ///
-    /// All memory of the file is allocated immediately. Only the owner can read and write the file.
-    /// Prefer tmpfs, for example `/dev/shm`: the kernel writes a file on disk back.
+    /// All memory of a fixed filter is allocated immediately. The file of a filter that
+    /// [grows](guira::Builder::max_capacity) has its final length immediately, but each doubling allocates
+    /// its part. Only the owner can read and write the file. Prefer tmpfs, for example `/dev/shm`: the
+    /// kernel writes a file on disk back.
     ///
     /// # Safety
     ///
@@ -179,8 +174,7 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     ///
     /// * [`OpenError::Exists`]: a file with this name exists.
     /// * [`OpenError::Build`]: the builder's settings cannot be met.
-    /// * [`OpenError::Growing`]: the builder asks for a filter that grows.
-    /// * [`OpenError::Counters`]: the builder asks for counters.
+    /// * [`OpenError::Counters`]: the builder asks for a filter with counters.
     /// * [`OpenError::FileSystem`]: the file system is not supported.
     /// * [`OpenError::Io`]: the file cannot be created, or the file system has no room for it.
     #[expect(unsafe_code, reason = "as `open`")]
@@ -236,8 +230,7 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     /// # Errors
     ///
     /// * [`OpenError::Build`]: the builder's settings cannot be met.
-    /// * [`OpenError::Growing`]: the builder asks for a filter that grows.
-    /// * [`OpenError::Counters`]: the builder asks for counters.
+    /// * [`OpenError::Counters`]: the builder asks for a filter with counters.
     /// * [`OpenError::Io`]: there is no memory, or `/proc` is not mounted.
     ///
     /// ```
@@ -263,8 +256,8 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     ///
     /// As [`create_memfd`](Self::create_memfd), and [`OpenError::TooManyProcesses`].
     pub fn create_memfd_for(builder: Builder<S>, max_processes: usize) -> Result<Self, OpenError> {
-        let (header, hasher) = file::new_filter(builder, max_processes)?;
-        Self::of_memfd(file::create_memfd(&header)?, |_| hasher)
+        let new = file::new_filter(builder, max_processes)?;
+        Self::of_memfd(file::create_memfd(&new)?, |_| new.hasher)
     }
 
     /// Like [`from_memfd`](SharedFilter::from_memfd), for a filter with another hasher.
@@ -286,9 +279,9 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     }
 
     fn create_by(path: &Path, builder: Builder<S>, members: usize) -> Result<Self, OpenError> {
-        let (header, hasher) = file::new_filter(builder, members)?;
-        file::create(path, &header)?;
-        Self::open_by(path, |_| hasher)
+        let new = file::new_filter(builder, members)?;
+        file::create(path, &new)?;
+        Self::open_by(path, |_| new.hasher)
     }
 
     fn open_by(path: &Path, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
@@ -307,10 +300,12 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
         origin: Origin,
         hasher: impl FnOnce(u64) -> S,
     ) -> Result<Self, OpenError> {
+        let origin = Arc::new(origin);
+        let memory = Sparse::new(mapped.map.clone(), origin.clone());
         let processes = Processes::new(origin, mapped.map.clone(), mapped.header.members)?;
         let processes = Arc::new(processes);
         let opened = Self {
-            filter: mapped.filter(hasher, processes.clone())?,
+            filter: mapped.filter(hasher, processes.clone(), Arc::new(memory))?,
             processes,
             map: mapped.map,
         };
@@ -501,6 +496,12 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.filter.capacity()
+    }
+
+    /// [`CuckooFilter::max_capacity`].
+    #[must_use]
+    pub fn max_capacity(&self) -> usize {
+        self.filter.max_capacity()
     }
 
     /// [`CuckooFilter::stats`]. The counters only count events in this process.

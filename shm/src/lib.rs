@@ -39,6 +39,7 @@ mod locks;
 mod map;
 mod processes;
 mod reader;
+mod sparse;
 
 pub use error::{AttachError, NotAlone, OpenError};
 pub use filter::SharedFilter;

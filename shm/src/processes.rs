@@ -23,7 +23,7 @@ const PAUSE: u64 = 10;
 
 /// The processes that share a filter.
 pub(crate) struct Processes {
-    origin: Origin,
+    origin: Arc<Origin>,
     map: Arc<Map>,
     members: usize,
     /// What belongs to this process only: [`SEAT`] and [`LOOKED`]. In a new child process it is 0.
@@ -43,7 +43,7 @@ const LOOKED: usize = 1;
 static TURNS: AtomicU32 = AtomicU32::new(0);
 
 impl Processes {
-    pub(crate) fn new(origin: Origin, map: Arc<Map>, members: usize) -> io::Result<Self> {
+    pub(crate) fn new(origin: Arc<Origin>, map: Arc<Map>, members: usize) -> io::Result<Self> {
         Ok(Self {
             origin,
             map,

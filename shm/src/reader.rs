@@ -122,7 +122,7 @@ impl<S: BuildHasher + 'static> SharedReader<S> {
     fn of_file(file: &File, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
         let mapped = Mapped::new(file, Access::Read)?;
         Ok(Self {
-            filter: mapped.filter(hasher, Arc::new(Outside))?,
+            filter: mapped.filter(hasher, Arc::new(Outside), mapped.map.clone())?,
             most_members: mapped.header.members,
             map: mapped.map,
         })
@@ -175,6 +175,12 @@ impl<S: BuildHasher + 'static> SharedReader<S> {
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.filter.capacity()
+    }
+
+    /// [`CuckooFilter::max_capacity`].
+    #[must_use]
+    pub fn max_capacity(&self) -> usize {
+        self.filter.max_capacity()
     }
 
     /// [`CuckooFilter::stats`]. The counters only count lookups of this reader.

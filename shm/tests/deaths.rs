@@ -11,8 +11,11 @@
 
 mod common;
 
-use common::{builder, create, directory, in_child, open, path, reader, role, start, text};
+use common::{
+    builder, create, directory, growing, in_child, open, path, reader, role, start, text,
+};
 use guira::{
+    Builder,
     model::{Step, watch},
     shared::Census,
 };
@@ -34,17 +37,21 @@ enum Act {
     Remove,
     Snapshot,
     Repair,
+    /// Inserts items until the filter has doubled.
+    Grow,
 }
 
-const ACTS: [Act; 5] = [
+const ACTS: [Act; 6] = [
     Act::Insert,
     Act::InsertUnique,
     Act::Remove,
     Act::Snapshot,
     Act::Repair,
+    Act::Grow,
 ];
 
-/// Whether a death before this step differs from one before the next step that writes.
+/// Whether a death before this step differs from one before the next step that writes. The steps of splits
+/// are those of `in_growth`.
 fn writes(step: Step) -> bool {
     !matches!(
         step,
@@ -56,6 +63,13 @@ fn writes(step: Step) -> bool {
             | Step::Validate
             | Step::LoadForUpdate
             | Step::Hint
+            | Step::SeeHint
+            | Step::SeeSegments
+            | Step::SeeParts
+            | Step::Freeze
+            | Step::Copy
+            | Step::Cut
+            | Step::MovePointer
             | Step::ReadEpoch
             | Step::RereadEpoch
             | Step::Scan
@@ -90,6 +104,7 @@ fn actor() {
         Act::Remove => die_before(death, |step| {
             matches!(step, Step::Note | Step::Hold | Step::Kill | Step::EndHold)
         }),
+        Act::Grow => die_before(death, grows),
         _ => die_before(death, writes),
     }
     match act {
@@ -105,7 +120,32 @@ fn actor() {
         Act::Repair => {
             filter.repair();
         }
+        Act::Grow => {
+            let before = filter.stats().doublings;
+            let mut item = items;
+            while filter.stats().doublings == before {
+                fs::write(path(file).with_extension("inserted"), item.to_string()).unwrap();
+                filter.insert(&item).unwrap();
+                item += 1;
+            }
+        }
     }
+}
+
+/// True if the step is one of growth.
+fn grows(step: Step) -> bool {
+    matches!(
+        step,
+        Step::Commit
+            | Step::Publish
+            | Step::Freeze
+            | Step::Copy
+            | Step::Cut
+            | Step::MovePointer
+            | Step::EndPart
+            | Step::Complete
+            | Step::RaiseHint
+    )
 }
 
 /// A child acts, and dies before step `death`. True if it has died, and false if it was through before.
@@ -137,6 +177,31 @@ fn items_before_a_path(capacity: usize) -> u64 {
 
 const CAPACITY: usize = 150;
 
+/// A filter that grows, and has grown a little when it is used here.
+fn growing_filter() -> Builder {
+    growing(60, 3_000)
+}
+
+/// The bytes of a growing filter, and the number of its items. The insert of the next item makes a path of
+/// at least two moves while words are being split.
+fn template_of_growth(directory: &Path) -> (Vec<u8>, u64) {
+    let file = directory.join("template");
+    let filter = create(&file, growing_filter());
+    for item in 0.. {
+        let before = filter.stats();
+        let bytes = fs::read(&file).unwrap();
+        filter.insert(&item).expect("it grows");
+        let after = filter.stats();
+        if before.buckets_to_split > 0
+            && after.buckets_to_split > 0
+            && after.relocations >= before.relocations + 2
+        {
+            return (bytes, item);
+        }
+    }
+    unreachable!("there is a path")
+}
+
 /// A file with a filter that has the items, and their number.
 fn template(directory: &Path) -> (std::path::PathBuf, u64) {
     let file = directory.join("template");
@@ -151,6 +216,8 @@ fn template(directory: &Path) -> (std::path::PathBuf, u64) {
 /// Nothing is left, the items from `first` on are there, and `more` besides at most: the one that was
 /// being removed, and the one that was being inserted.
 fn check(filter: &SharedFilter, first: u64, items: u64, more: usize, case: &str) {
+    // Splits of the dead are ended by any writer.
+    filter.as_filter().finish_growth();
     let census = filter.census();
     let nothing = Census {
         items: census.items,
@@ -175,14 +242,15 @@ fn check(filter: &SharedFilter, first: u64, items: u64, more: usize, case: &str)
     }
     assert_eq!(filter.census().items, 0, "{case}: a ghost");
     // There is as much room as in a new filter.
-    let new = builder(CAPACITY).build().unwrap();
     let fits = |insert: &dyn Fn(u64) -> bool| (0..).take_while(|&item| insert(item)).count();
     let here = fits(&|item| filter.insert(&item).is_ok());
-    assert_eq!(
-        here,
-        fits(&|item| new.insert(&item).is_ok()),
-        "{case}: room"
-    );
+    if filter.max_capacity() > CAPACITY {
+        assert!(here >= filter.max_capacity(), "{case}: room for {here}");
+    } else {
+        let new = builder(CAPACITY).build().unwrap();
+        let there = fits(&|item| new.insert(&item).is_ok());
+        assert_eq!(here, there, "{case}: room");
+    }
 }
 
 /// A reader repairs nothing, and still finds each item once; the one that is being removed, or comes in,
@@ -252,6 +320,108 @@ fn in_act(act: Act) {
     let cases = die_everywhere(|file| rewrite(file, &bytes), &file, act, items);
     println!("{act:?}: {cases} cases");
     assert!(cases > 2);
+}
+
+fn in_act_of_growth(act: Act) {
+    let directory = directory();
+    let (bytes, items) = template_of_growth(directory.path());
+    let file = directory.path().join("filter");
+    let cases = die_everywhere(|file| rewrite(file, &bytes), &file, act, items);
+    println!("{act:?} while the filter grows: {cases} cases");
+    assert!(cases > 2);
+}
+
+#[test]
+fn in_an_insert_that_moves_while_the_filter_grows() {
+    in_act_of_growth(Act::Insert);
+}
+
+#[test]
+fn in_insert_unique_while_the_filter_grows() {
+    in_act_of_growth(Act::InsertUnique);
+}
+
+#[test]
+fn in_a_snapshot_while_the_filter_grows() {
+    in_act_of_growth(Act::Snapshot);
+}
+
+/// A mover of a growing filter has died between Decide and Deliver.
+#[test]
+fn in_a_remove_beside_a_mover_that_is_dead_while_the_filter_grows() {
+    let directory = directory();
+    let (bytes, items) = template_of_growth(directory.path());
+    let file = directory.path().join("filter");
+    let (mut cases, mut with_holds) = (0, 0);
+    for death in 0.. {
+        rewrite(&file, &bytes);
+        if !dies(&file, Act::Insert, death, items) {
+            break;
+        }
+        let dead = fs::read(&file).unwrap();
+        let here = die_everywhere(|file| rewrite(file, &dead), &file, Act::Remove, items);
+        with_holds += usize::from(here > 1);
+        cases += here;
+    }
+    println!("Remove while the filter grows: {cases} cases, {with_holds} movers in the way");
+    assert!(with_holds > 0, "no remove holds a stripe");
+}
+
+/// A child dies before each step of a doubling, from the memory of the new words to the end of the level.
+/// A process that was late, a new one and a reader find each item, and the filter doubles again.
+#[test]
+fn in_growth() {
+    let directory = directory();
+    let template = directory.path().join("template");
+    let filter = create(&template, growing_filter());
+    let mut items = 0;
+    // It has doubled once, and is about to begin the next level.
+    while filter.stats().doublings < 1 || filter.len() < filter.capacity() - 20 {
+        filter.insert(&items).unwrap();
+        items += 1;
+    }
+    assert_eq!(filter.stats().buckets_to_split, 0);
+    let bytes = fs::read(&template).unwrap();
+    let file = directory.path().join("filter");
+    let mut cases = 0;
+    for death in 0.. {
+        rewrite(&file, &bytes);
+        let late = open(&file);
+        let died = dies(&file, Act::Grow, death, items);
+        let case = format!("death {death}");
+        let last = fs::read_to_string(file.with_extension("inserted")).unwrap();
+        // The last one is in the filter or not, if the child has died.
+        let acknowledged = last.parse::<u64>().unwrap() + u64::from(!died);
+        let (now, reader) = (open(&file), reader(&file));
+        for item in 0..acknowledged {
+            assert!(late.contains(&item), "{case}: item {item} is lost");
+            assert!(reader.contains(&item), "{case}: item {item} is lost");
+            assert_eq!(now.count(&item), 1, "{case}: item {item}");
+        }
+        let mut snapshot = Vec::new();
+        late.write_to(&mut snapshot).unwrap();
+        let snapshot = guira::CuckooFilter::from_bytes(&snapshot).unwrap();
+        assert!(
+            (0..acknowledged).all(|item| snapshot.contains(&item)),
+            "{case}"
+        );
+        // A late process continues where the dead one was.
+        let before = now.stats().doublings;
+        let mut next = acknowledged + 1..;
+        while late.stats().doublings < before + 1 {
+            late.insert(&next.next().unwrap()).unwrap();
+        }
+        now.repair();
+        let mut more = acknowledged + 1..next.start;
+        assert!(more.all(|item| now.remove(&item)), "{case}");
+        check(&late, 0, acknowledged, 1, &case);
+        cases += 1;
+        if !died {
+            break;
+        }
+    }
+    println!("growth: {cases} cases");
+    assert!(cases > 50, "{cases}");
 }
 
 #[test]

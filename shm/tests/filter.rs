@@ -5,7 +5,9 @@
 
 mod common;
 
-use common::{builder, create, directory, in_child, of_layout, open, path, role, start, text};
+use common::{
+    builder, create, directory, growing, in_child, of_layout, open, path, role, start, text,
+};
 use guira::{BuildError, CuckooFilter, InsertError, SnapshotError};
 use guira_shm::{AttachError, NotAlone, OpenError, SharedFilter};
 use std::{
@@ -205,8 +207,8 @@ fn a_filter_that_differs_is_not_opened_instead() {
     let asked = builder(1_000).fingerprint_bits(30);
     assert!(matches!(get(asked), Err(OpenError::Different { .. })));
     assert!(matches!(
-        get(builder(100).max_capacity(10_000)),
-        Err(OpenError::Growing)
+        get(builder(100).fingerprint_bits(11).counter_bits(4)),
+        Err(OpenError::Counters)
     ));
     assert!(matches!(
         get(builder(1_000).capacity(0)),
@@ -221,13 +223,13 @@ fn a_filter_that_differs_is_not_opened_instead() {
 fn what_cannot_be_shared_is_refused() {
     let directory = directory();
     let file = directory.path().join("filter");
-    let growing = builder(100).max_capacity(10_000);
-    assert!(matches!(refused(&file, growing), OpenError::Growing));
     // 12 bits is also the size of a fingerprint in a layout without counters.
     for (fingerprint_bits, counter_bits) in [(11, 4), (12, 8)] {
         let counting = builder(100).fingerprint_bits(fingerprint_bits);
         let counting = counting.counter_bits(counter_bits);
         assert!(matches!(refused(&file, counting), OpenError::Counters));
+        let growing = growing(100, 10_000).counter_bits(counter_bits);
+        assert!(matches!(refused(&file, growing), OpenError::Counters));
     }
     let none = builder(100).capacity(0);
     let error = refused(&file, none);

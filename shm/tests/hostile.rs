@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{create, directory, of_layout, open, reader};
+use common::{create, directory, growing, of_layout, open, reader};
 use guira_shm::{OpenError, SharedFilter, SharedReader};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::fs;
@@ -25,9 +25,9 @@ fn look_up_all(reader: &SharedReader) {
 }
 
 /// Every call ends, and has some answer.
-fn use_all(filter: &SharedFilter) {
+fn use_all(filter: &SharedFilter, items: u32) {
     filter.repair();
-    for item in 0..300_u32 {
+    for item in 0..items {
         let _ = filter.contains(&item);
         let _ = filter.count(&item);
         let _ = filter.insert(&item);
@@ -38,6 +38,113 @@ fn use_all(filter: &SharedFilter) {
     let _ = filter.write_to(std::io::sink());
     filter.repair();
     let _ = filter.clear();
+}
+
+/// A filter that has doubled twice and doubles now, with nonsense in its words, its levels, its hint and its
+/// split pointers.
+#[test]
+fn random_words_in_a_filter_that_grows() {
+    // The numbers of the progress, and then the split pointers.
+    const PROGRESS: usize = START + 8_192;
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let mut random = StdRng::seed_from_u64(2);
+    let filter = create(&file, growing(100, 20_000));
+    let mut items = 0..;
+    while filter.stats().doublings < 2 || filter.stats().buckets_to_split == 0 {
+        filter.insert(&items.next().unwrap()).unwrap();
+    }
+    let items = 0..items.next().unwrap();
+    assert!(filter.stats().buckets_to_split > 0);
+    drop(filter);
+    let good = fs::read(&file).unwrap();
+    let words = good.len() / 8;
+    let word =
+        |bytes: &[u8], at: usize| u64::from_ne_bytes(bytes[8 * at..8 * at + 8].try_into().unwrap());
+    let set = |bytes: &mut [u8], at: usize, word: u64| {
+        bytes[8 * at..8 * at + 8].copy_from_slice(&word.to_ne_bytes());
+    };
+    assert_eq!([word(&good, PROGRESS), word(&good, PROGRESS + 1)], [2, 3]);
+    let first_plane = PROGRESS.next_multiple_of(512);
+    let planes = (first_plane..words).find(|&at| word(&good, at) >> 58 != 0);
+    let planes = planes.expect("plane 0")..words;
+    let (mut answered, mut refused) = (0, 0);
+    for round in 0..600 {
+        let mut bytes = good.clone();
+        match round % 6 {
+            // Anything anywhere in the planes.
+            0 => {
+                for at in planes.clone() {
+                    if random.random_range(0..2) == 0 {
+                        set(&mut bytes, at, random.random());
+                    }
+                }
+            }
+            // Other levels of words that are else right: below the first one, above the last one, and
+            // levels that lead nowhere.
+            1 | 2 => {
+                for at in planes.clone() {
+                    if random.random_range(0..3) == 0 {
+                        let level: u64 = match round % 12 {
+                            1 | 2 => random.random_range(0..64),
+                            _ => (word(&good, at) >> 58) + random.random_range(1..4),
+                        };
+                        let low = word(&good, at) << 6 >> 6;
+                        set(&mut bytes, at, low | (level & 63) << 58);
+                    }
+                }
+            }
+            // Words that were never made, and planes that no level has added yet.
+            3 => {
+                for at in planes.clone() {
+                    if word(&good, at) != 0 && random.random_range(0..3) == 0 {
+                        set(&mut bytes, at, 0);
+                    } else if word(&good, at) == 0 && random.random_range(0..3) == 0 {
+                        set(&mut bytes, at, random.random());
+                    }
+                }
+            }
+            // The split pointers, and the bits of parts that have ended.
+            4 => {
+                for at in PROGRESS + 16..planes.start {
+                    let number = match random.random_range(0..3) {
+                        0 => random.random(),
+                        1 => u64::MAX,
+                        _ => random.random_range(0..1_000),
+                    };
+                    set(&mut bytes, at, number);
+                }
+            }
+            // The hint and the number of segments, possible ones and others.
+            _ => {
+                for at in [PROGRESS, PROGRESS + 1] {
+                    set(&mut bytes, at, random.random_range(0..6));
+                }
+            }
+        }
+        fs::write(&file, bytes).unwrap();
+        // SAFETY: no other program knows the directory of this test.
+        match unsafe { SharedFilter::open(&file) } {
+            Ok(filter) => {
+                look_up_all(&reader(&file));
+                use_all(&filter, 60);
+                filter.as_filter().finish_growth();
+                let digest = filter.as_filter().digest();
+                let copy = filter.as_filter().try_clone();
+                assert!(copy.is_err() || copy.is_ok_and(|copy| copy.digest() == digest));
+                let _ = (filter.census(), filter.capacity(), filter.stats());
+                answered += 1;
+            }
+            Err(OpenError::Control { .. }) if round % 6 == 5 => refused += 1,
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+    assert!(answered > 520 && refused > 20, "{answered} {refused}");
+    fs::write(&file, good).unwrap();
+    let filter = open(&file);
+    assert!(items.clone().all(|item: u32| filter.contains(&item)));
+    filter.as_filter().finish_growth();
+    assert!(items.clone().all(|item| filter.remove(&item)));
 }
 
 #[test]
@@ -77,7 +184,7 @@ fn random_words_anywhere_are_a_filter_that_answers() {
             match unsafe { SharedFilter::open(&file) } {
                 Ok(filter) => {
                     look_up_all(&reader(&file));
-                    use_all(&filter);
+                    use_all(&filter, 300);
                     answered += 1;
                 }
                 Err(OpenError::Control { found, .. }) => assert!(found > 511),

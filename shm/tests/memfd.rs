@@ -209,9 +209,6 @@ fn what_can_be_truncated_or_is_no_filter_is_refused() {
 
 #[test]
 fn what_cannot_be_shared_is_refused() {
-    let growing = builder(100).max_capacity(10_000);
-    let error = SharedFilter::create_memfd(growing).unwrap_err();
-    assert!(matches!(error, OpenError::Growing));
     let counting = builder(100).fingerprint_bits(12).counter_bits(8);
     let error = SharedFilter::create_memfd(counting).unwrap_err();
     assert!(matches!(error, OpenError::Counters));

@@ -1,6 +1,7 @@
 //! Processes that are killed: nothing that was acknowledged is lost, and nothing is left.
 //!
-//! `GUIRA_SHM_DEATHS` is the number of processes to kill; a long run has 100 000.
+//! `GUIRA_SHM_DEATHS` is the number of processes to kill; a long run has 100 000. With
+//! `GUIRA_SHM_GROWING` all filters grow.
 //! In a build with `RUSTFLAGS="--cfg guira_faults"` half of them die before a step that is chosen for them.
 //!
 //! The workers keep a diary, a file that they map as well. It says of each item of a worker whether the
@@ -13,8 +14,8 @@
 
 mod common;
 
-use common::{create, directory, of_layout, open, path, reader, role, start, text};
-use guira::shared::Census;
+use common::{create, directory, growing, of_layout, open, path, reader, role, start, text};
+use guira::{Builder, shared::Census};
 use guira_shm::{SharedFilter, SharedReader};
 use memmap2::{MmapOptions, MmapRaw};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -50,11 +51,25 @@ const ABSENT: u64 = 0;
 const PRESENT: u64 = 1;
 const UNCERTAIN: u64 = 2;
 
-/// Deaths until all workers are killed, and the filter is checked and replaced.
+/// Deaths until all workers are killed, and the filter is checked and replaced. One that grows is replaced
+/// earlier, because it grows while the workers insert their first items.
 const DEATHS_OF_A_FILTER: u64 = 500;
+const DEATHS_OF_A_GROWING_FILTER: u64 = 25;
 
-/// The bits of the fingerprints of one filter after the other: 9, 11 and 13 are semi-sorted.
+/// The bits of the fingerprints of one filter after the other: 9, 11 and 13 are semi-sorted. Others grow,
+/// which is called 0 bits here.
 const LAYOUTS: [u32; 8] = [10, 12, 15, 20, 30, 9, 11, 13];
+
+/// One filter in this number is fixed.
+const ONE_IS_FIXED: usize = 5;
+
+/// The filter of this layout.
+fn builder(bits: u32) -> Builder {
+    match bits {
+        0 => growing(FIRST_CAPACITY, CAPACITY),
+        _ => of_layout(CAPACITY, bits),
+    }
+}
 
 /// What workers say, in memory that outlives them.
 struct Diary(MmapRaw);
@@ -131,7 +146,7 @@ impl Deref for Diary {
 /// Chooses the items of all workers, and then the locks. No two of them have one class, so that a lookup
 /// of one finds no other.
 fn choose_items(bits: u32) -> Vec<u64> {
-    let filter = of_layout(CAPACITY, bits).build().unwrap();
+    let filter = builder(bits).build().unwrap();
     let mut chosen = Vec::new();
     for item in 0.. {
         if chosen.len() as u64 == ALL {
@@ -148,6 +163,9 @@ fn choose_items(bits: u32) -> Vec<u64> {
 
 /// So small that most inserts relocate, and some find no room.
 const CAPACITY: usize = ((WORKERS * ITEMS) as usize * 54) / 100;
+
+/// The capacity of a filter that grows, before it does.
+const FIRST_CAPACITY: usize = 20;
 
 /// A role: one or two threads that insert and remove items until the process is killed.
 #[test]
@@ -259,7 +277,7 @@ fn die_before_a_step(random: &mut StdRng) {
         sys::signal::{Signal, kill},
         unistd::Pid,
     };
-    const STEPS: [Step; 21] = [
+    const STEPS: [Step; 30] = [
         Step::Claim,
         Step::Outline,
         Step::Advance,
@@ -281,10 +299,23 @@ fn die_before_a_step(random: &mut StdRng) {
         Step::Gate,
         Step::Leave,
         Step::Appear,
+        Step::Commit,
+        Step::Publish,
+        Step::Freeze,
+        Step::Copy,
+        Step::Cut,
+        Step::MovePointer,
+        Step::EndPart,
+        Step::Complete,
+        Step::RaiseHint,
     ];
     if random.random() {
         let last = STEPS[random.random_range(0..STEPS.len())];
-        let mut left = random.random_range(0..500_u32);
+        let few = matches!(
+            last,
+            Step::Commit | Step::Publish | Step::EndPart | Step::Complete | Step::RaiseHint
+        );
+        let mut left = random.random_range(0..if few { 3 } else { 500_u32 });
         watch(move |step| {
             if step == last {
                 if left == 0 {
@@ -352,6 +383,8 @@ impl Episode<'_> {
     fn check(mut self) {
         assert_eq!(self.filter.repair().left, 0);
         assert_eq!(self.filter.repair().processes, 0);
+        // The splits that have begun, too.
+        self.filter.as_filter().finish_growth();
         let mut present = 0;
         for worker in 0..WORKERS {
             for number in 0..ITEMS {
@@ -383,30 +416,38 @@ impl Episode<'_> {
             assert_eq!(self.filter.remove(&item), is_present);
         }
         assert_eq!(self.filter.recount().unwrap(), 0);
-        // There is as much room as in a new filter.
-        let new = of_layout(CAPACITY, self.bits).build().unwrap();
+        // There is as much room as in a new filter. One that grows can split its words in another order,
+        // and then has another room.
+        let new = builder(self.bits).build().unwrap();
         let fits = |insert: &dyn Fn(u64) -> bool| (0..).take_while(|&item| insert(item)).count();
         let here = fits(&|item| self.filter.insert(&item).is_ok());
-        assert_eq!(here, fits(&|item| new.insert(&item).is_ok()));
+        match self.bits {
+            0 => assert!(here >= CAPACITY, "{here}"),
+            _ => assert_eq!(here, fits(&|item| new.insert(&item).is_ok())),
+        }
     }
 }
 
 #[test]
 fn workers_are_killed_and_nothing_is_lost() {
     let deaths = std::env::var("GUIRA_SHM_DEATHS").map_or(60, |text| text.parse().unwrap());
+    let all_grow = std::env::var_os("GUIRA_SHM_GROWING").is_some();
     let begun = Instant::now();
     let mut random = StdRng::seed_from_u64(7);
     let mut items_of = BTreeMap::new();
-    let (mut died, mut calls, mut chosen, mut filters) = (0, 0, 0, 0);
+    let (mut died, mut calls, mut chosen, mut filters, mut doublings) = (0, 0, 0, 0, 0);
     while died < deaths {
         let directory = directory();
         let [file, diary] = ["filter", "diary"].map(|name| directory.path().join(name));
-        let bits = LAYOUTS[filters % LAYOUTS.len()];
+        let bits = match filters % ONE_IS_FIXED {
+            1 if !all_grow => LAYOUTS[filters / ONE_IS_FIXED % LAYOUTS.len()],
+            _ => 0,
+        };
         let episode = Episode {
             bits,
             file: &file,
             diary_file: &diary,
-            filter: create(&file, of_layout(CAPACITY, bits)),
+            filter: create(&file, builder(bits)),
             reader: reader(&file),
             diary: Diary::create(&diary),
         };
@@ -417,7 +458,11 @@ fn workers_are_killed_and_nothing_is_lost() {
         let mut workers: Vec<_> = (0..WORKERS)
             .map(|worker| episode.begin(worker, random.random()))
             .collect();
-        let here = DEATHS_OF_A_FILTER.min(deaths - died);
+        let most = match bits {
+            0 => DEATHS_OF_A_GROWING_FILTER,
+            _ => DEATHS_OF_A_FILTER,
+        };
+        let here = most.min(deaths - died);
         for _ in WORKERS..here.max(WORKERS) {
             thread::sleep(Duration::from_millis(random.random_range(0..12)));
             // One that is dead already, or any one.
@@ -434,10 +479,13 @@ fn workers_are_killed_and_nothing_is_lost() {
         }
         died += here.max(WORKERS);
         calls += episode.diary.all_calls();
+        let grown = episode.filter.stats().doublings;
+        assert!(bits != 0 || here < 20 || grown >= 2, "{grown} doublings");
+        doublings += grown;
         episode.check();
         filters += 1;
         println!(
-            "{died} deaths, {chosen} of them at a chosen step; {filters} filters, {calls} calls, {:?}",
+            "{died} deaths, {chosen} of them at a chosen step; {filters} filters, {doublings} doublings, {calls} calls, {:?}",
             begun.elapsed()
         );
     }

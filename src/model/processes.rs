@@ -4,38 +4,44 @@
 //! what its thread has done up to then. That a process is dead is a flag with Release and Acquire,
 //! as the kernel's lock is.
 
-use super::{Item, Small, hop, put, snapshot};
+use super::{Item, Small, growth::PHASE_BITS as GROWS, hop, put, snapshot};
 use crate::{
     error::InsertError,
-    fault::faulty,
+    fault::{self, Fault, faulty},
     memory::{Members, Memory, Seat},
     raw::{
         RawFilter,
         crew::{Crew, Line, Repaired},
-        moves::Fill,
+        moves::{Fill, Hop},
         shared::SharedPlace,
     },
     step::Step,
     sync::{self, AtomicU64, Ordering},
-    table::{layout::Shared, word::Bucket},
+    table::{Levels, layout::Shared, word::Bucket},
 };
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 pub use crate::raw::moves::stopped::{STEPS, STEPS_OF_PATH};
 
 /// The processes of a model, by their numbers.
 #[expect(missing_debug_implementations, reason = "models show words")]
-pub struct Processes {
-    filters: Vec<Process>,
+pub struct Processes<const PHASE_BITS: u32 = 0> {
+    filters: Vec<Process<PHASE_BITS>>,
     /// Whether each of them is dead, and its line.
     dead: Arc<Vec<AtomicU64>>,
 }
 
 /// The filter of one process.
 #[expect(missing_debug_implementations, reason = "models show words")]
-pub struct Process(RawFilter<Shared<Small<2, 0>>>);
+pub struct Process<const PHASE_BITS: u32 = 0>(RawFilter<Shared<Small<2, PHASE_BITS>>>);
 
-impl Process {
+/// Processes whose filter can grow.
+pub type GrowingProcesses = Processes<GROWS>;
+
+/// One of these processes.
+pub type GrowingProcess = Process<GROWS>;
+
+impl<const PHASE_BITS: u32> Process<PHASE_BITS> {
     /// `CuckooFilter::contains`.
     pub fn contains(&self, item: Item) -> bool {
         self.0.contains(item.0)
@@ -67,12 +73,76 @@ impl Process {
             .is_some()
     }
 
+    /// Relocates each item out of the bucket given with it, in this order. Every item except the
+    /// first moves into the slot that the one before has left. False if one of them was given up.
+    pub fn relocate_path(&self, path: &[(Item, usize)]) -> bool {
+        let hops: Vec<Hop> = path.iter().map(|&(item, from)| hop(item, from)).collect();
+        self.0.relocate(&self.line(), hops.into_iter(), Fill::Hole)
+    }
+
     fn line(&self) -> Line<'_> {
         self.crew().line().expect("a line")
     }
 
     fn crew(&self) -> &Crew {
         self.0.crew().expect("processes share it")
+    }
+}
+
+impl GrowingProcess {
+    /// `CuckooFilter::insert`.
+    pub fn insert(&self, item: Item) -> bool {
+        self.0.insert(item.0).is_ok()
+    }
+
+    /// Begins the level after `level`, unless it has begun.
+    pub fn begin_level(&self, level: u32) {
+        self.0.table.begin_level(level).expect("a few words");
+    }
+
+    /// Splits the word of `item` in `bucket` from `level` to the next one. False if that has not
+    /// begun.
+    pub fn split(&self, item: Item, bucket: usize, level: u32) -> bool {
+        let table = &self.0.table;
+        let has_begun = table.is_growing(level);
+        if has_begun {
+            table.split(item.0.fingerprint.low_bits(level), bucket, level);
+        }
+        has_begun
+    }
+
+    /// `CuckooFilter::finish_growth`.
+    pub fn finish_growth(&self) {
+        self.0.table.finish_level();
+    }
+
+    /// The number of complete levels, which the process learns from the others.
+    pub fn level(&self) -> u32 {
+        self.0.table.level()
+    }
+}
+
+/// Memory that is there when it is committed.
+struct Late {
+    words: Box<[AtomicU64]>,
+    /// The words from this one on are not committed.
+    end: AtomicU64,
+}
+
+impl Memory for Late {
+    fn words(&self) -> &[AtomicU64] {
+        &self.words
+    }
+
+    fn commit(&self, words: Range<usize>) -> bool {
+        self.end.fetch_max(words.end as u64, Ordering::Relaxed);
+        true
+    }
+
+    fn touch(&self, word: usize) {
+        // Relaxed: the kernel orders more than that.
+        let end = self.end.load(Ordering::Relaxed);
+        assert!((word as u64) < end, "a word without memory");
     }
 }
 
@@ -101,10 +171,44 @@ impl Processes {
     /// Processes with a filter in which each bucket holds the given items.
     pub fn new(processes: usize, residents: &[&[Item]]) -> Self {
         let words = sync::zeroed(64).expect("a few bytes");
-        Self::on(Arc::new(words), processes, residents)
+        Self::on(Arc::new(words), processes, residents, 0)
+    }
+}
+
+impl GrowingProcesses {
+    /// Processes with a filter in which each bucket holds the given items, and which can double
+    /// `levels` times.
+    pub fn growing(processes: usize, residents: &[&[Item]], levels: u32) -> Self {
+        let words = sync::zeroed(128).expect("a few bytes");
+        Self::on(Arc::new(words), processes, residents, levels)
     }
 
-    fn on(memory: Arc<dyn Memory>, processes: usize, residents: &[&[Item]]) -> Self {
+    /// The same, where words have memory only after they are committed.
+    pub fn growing_in_late_memory(processes: usize, residents: &[&[Item]], levels: u32) -> Self {
+        let late = Late {
+            words: sync::zeroed(128).expect("a few bytes"),
+            end: AtomicU64::new(0),
+        };
+        Self::on(Arc::new(late), processes, residents, levels)
+    }
+
+    /// The process commits the segment of the level after `level`, and dies before it says that the
+    /// segment is in use.
+    pub fn die_in_begin(&self, process: usize, level: u32) {
+        let progress = self.filters[process].0.table.progress();
+        let progress = progress.expect("processes share it");
+        let number = level as usize + 1;
+        if fault::is(Fault::PublishBeforeCommit) {
+            progress.publish(number);
+        } else {
+            progress.commit(number);
+        }
+        self.die(process);
+    }
+}
+
+impl<const PHASE_BITS: u32> Processes<PHASE_BITS> {
+    fn on(memory: Arc<dyn Memory>, processes: usize, residents: &[&[Item]], more: u32) -> Self {
         let dead: Vec<_> = (0..processes).map(|_| AtomicU64::new(0)).collect();
         let dead = Arc::new(dead);
         let filter = |member: usize| {
@@ -118,11 +222,13 @@ impl Processes {
                 }),
                 salt: 0,
             };
-            let mut raw = RawFilter::in_words(residents.len(), place).expect("enough words");
+            let levels = Levels { first: 0, more };
+            let raw = RawFilter::in_words(residents.len(), levels, place);
+            let mut raw = raw.expect("enough words");
             raw.frontiers.unused = true;
             Process(raw)
         };
-        let filters: Vec<Process> = (0..processes).map(filter).collect();
+        let filters: Vec<_> = (0..processes).map(filter).collect();
         for (bucket, items) in residents.iter().enumerate() {
             for item in *items {
                 put(&filters[0].0, *item, bucket);
@@ -141,7 +247,7 @@ impl Processes {
     }
 
     /// The filter of a process.
-    pub fn of(&self, process: usize) -> &Process {
+    pub fn of(&self, process: usize) -> &Process<PHASE_BITS> {
         &self.filters[process]
     }
 

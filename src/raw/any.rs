@@ -4,6 +4,8 @@ mod counting;
 
 pub(crate) use counting::{AnyCounting, with_counting};
 
+#[cfg(feature = "shared")]
+use crate::error::InsertError;
 use crate::{
     geometry::{Geometry, Series},
     raw::RawFilter,
@@ -39,6 +41,7 @@ macro_rules! any_filter {
         pub(crate) enum AnyShared {
             $($fixed(Box<RawFilter<layout::Shared<layout::$fixed>>>),)*
             $($semi(Box<RawFilter<layout::Shared<layout::$semi>>>),)*
+            Growing(Box<RawFilter<layout::Shared<Growing>>>),
         }
 
         impl AnyFilter {
@@ -68,6 +71,9 @@ macro_rules! any_filter {
                     Self::Shared(shared) => match shared {
                         $(AnyShared::$fixed(_) => fixed($bits, 0, 0),)*
                         $(AnyShared::$semi(_) => fixed($raw, $prefixes, 0),)*
+                        AnyShared::Growing(raw) => {
+                            Series::of_levels::<Growing>(raw.table.levels())
+                        }
                     },
                 }
             }
@@ -85,10 +91,7 @@ macro_rules! any_filter {
                         $crate::raw::any::with_counting!(counting, $d raw => $d body)
                     }
                     #[cfg(feature = "shared")]
-                    Any::Shared(shared) => match shared {
-                        $($crate::raw::any::AnyShared::$fixed($d raw) => $d body,)*
-                        $($crate::raw::any::AnyShared::$semi($d raw) => $d body,)*
-                    },
+                    Any::Shared(shared) => $crate::raw::any::with_shared!(shared, $d raw => $d body),
                 }
             }};
         }
@@ -104,10 +107,23 @@ macro_rules! any_filter {
                     Any::Growing($d raw) => $d body,
                     Any::Counting($d raw) => $d body,
                     #[cfg(feature = "shared")]
-                    Any::Shared(shared) => match shared {
-                        $($crate::raw::any::AnyShared::$fixed($d raw) => $d body,)*
-                        $($crate::raw::any::AnyShared::$semi($d raw) => $d body,)*
-                    },
+                    Any::Shared(shared) => $crate::raw::any::with_shared!(shared, $d raw => $d body),
+                }
+            }};
+        }
+
+        /// As `with_operations`, for a call of one item: a filter that processes share has it out of line,
+        /// so that its layouts add nothing to the code of the others.
+        macro_rules! with_calls {
+            ($d any:expr, $d raw:ident => $d body:expr) => {{
+                use $crate::raw::any::AnyFilter as Any;
+                match $d any {
+                    $(Any::$fixed($d raw) => $d body,)*
+                    $(Any::$semi($d raw) => $d body,)*
+                    Any::Growing($d raw) => $d body,
+                    Any::Counting($d raw) => $d body,
+                    #[cfg(feature = "shared")]
+                    Any::Shared($d raw) => $d body,
                 }
             }};
         }
@@ -150,6 +166,19 @@ macro_rules! any_filter {
             }};
         }
 
+        /// Runs `$body` with `$raw` bound to the raw filter, in each layout of a filter that processes
+        /// share.
+        #[cfg(feature = "shared")]
+        macro_rules! with_shared {
+            ($d shared:expr, $d raw:ident => $d body:expr) => {
+                match $d shared {
+                    $($crate::raw::any::AnyShared::$fixed($d raw) => $d body,)*
+                    $($crate::raw::any::AnyShared::$semi($d raw) => $d body,)*
+                    $crate::raw::any::AnyShared::Growing($d raw) => $d body,
+                }
+            };
+        }
+
         /// As `of_series`, of a filter that processes share. `$make` is an option, and so is the result.
         #[cfg(feature = "shared")]
         macro_rules! of_shared_series {
@@ -160,33 +189,58 @@ macro_rules! any_filter {
                         type $d layout = layout::Shared<layout::$fixed>;
                         $d make.map(|raw| AnyFilter::Shared(Any::$fixed(Box::new(raw))))
                     })*
-                    $(Series { levels: 0, fingerprint_bits: $raw, prefixes: $prefixes, .. } => {
+                    $(Series { levels: 0, fingerprint_bits: $raw, prefixes: $prefixes, counter_bits: 0, .. } => {
                         type $d layout = layout::Shared<layout::$semi>;
                         $d make.map(|raw| AnyFilter::Shared(Any::$semi(Box::new(raw))))
                     })*
+                    Series { levels: 1.., counter_bits: 0, .. } => {
+                        type $d layout = layout::Shared<layout::Growing>;
+                        $d make.map(|raw| AnyFilter::Shared(Any::Growing(Box::new(raw))))
+                    }
                     _ => None,
                 }
             }};
+        }
+
+        #[cfg(feature = "shared")]
+        impl AnyShared {
+            #[inline(never)]
+            pub(crate) fn insert_by_hash(&self, hash: u64) -> Result<(), InsertError> {
+                with_shared!(self, raw => raw.insert_by_hash(hash))
+            }
+
+            #[inline(never)]
+            pub(crate) fn insert_unique_by_hash(&self, hash: u64) -> Result<bool, InsertError> {
+                with_shared!(self, raw => raw.insert_unique_by_hash(hash))
+            }
+
+            #[inline(never)]
+            pub(crate) fn remove_by_hash(&self, hash: u64) -> bool {
+                with_shared!(self, raw => raw.remove_by_hash(hash))
+            }
+
+            #[inline(never)]
+            pub(crate) fn count_by_hash(&self, hash: u64) -> usize {
+                with_shared!(self, raw => raw.count_by_hash(hash))
+            }
         }
 
         /// As `with_layout`, of a filter that processes share; `$other` if it is none.
         #[cfg(feature = "shared")]
         macro_rules! with_shared_layout {
             ($d any:expr, $d raw:ident => $d body:expr, else $d other:expr) => {{
-                use $crate::raw::any::{AnyFilter, AnyShared as Any};
                 match $d any {
-                    AnyFilter::Shared(shared) => match shared {
-                        $(Any::$fixed($d raw) => $d body,)*
-                        $(Any::$semi($d raw) => $d body,)*
-                    },
+                    $crate::raw::any::AnyFilter::Shared(shared) => {
+                        $crate::raw::any::with_shared!(shared, $d raw => $d body)
+                    }
                     _ => $d other,
                 }
             }};
         }
 
         #[cfg(feature = "shared")]
-        pub(crate) use {of_shared_series, with_shared_layout};
-        pub(crate) use {of_series, with_layout, with_operations};
+        pub(crate) use {of_shared_series, with_shared, with_shared_layout};
+        pub(crate) use {of_series, with_calls, with_layout, with_operations};
     };
 }
 

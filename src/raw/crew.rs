@@ -65,6 +65,8 @@ pub(crate) struct Crew {
     lines: Words,
     gates: Words,
     lines_of_member: usize,
+    /// The level at which the filter begins.
+    first_level: u32,
     /// Which lines of this process are in use.
     in_use: Arc<Seats>,
     pub(super) members: Arc<dyn Members>,
@@ -156,9 +158,19 @@ impl Crew {
             lines: parts.take(Self::words_of_lines(lines))?,
             gates: parts.take(buckets.next_power_of_two().min(Self::MAX_GATES))?,
             lines_of_member,
+            first_level: 0,
             in_use: Arc::default(),
             members,
         })
+    }
+
+    /// The crew of a filter that begins at this level.
+    #[cfg(feature = "shared")]
+    pub(crate) fn of_level(self, first_level: u32) -> Self {
+        Self {
+            first_level,
+            ..self
+        }
     }
 
     /// A line for a call of this thread: the line of its last call, if the thread has kept it. There is
@@ -243,7 +255,7 @@ impl<'a> Line<'a> {
     /// on the same gate. Both the line and the gate then say so before the move has a mark.
     pub(super) fn enter<L: Layout>(&self, hand: usize, hop: Hop) -> bool {
         if faulty!(true, LineLate => false) {
-            self.record_move(hand, hop);
+            self.record_move::<L>(hand, hop);
         }
         let has = self.take_gate::<L>(hand, hop);
         if !has {
@@ -253,8 +265,9 @@ impl<'a> Line<'a> {
     }
 
     /// Records the move that this thread is about to make.
-    pub(super) fn record_move(&self, hand: usize, hop: Hop) {
-        self.note(HOPS[hand], packed(hop.entry.bits(), hop.from));
+    pub(super) fn record_move<L: Layout>(&self, hand: usize, hop: Hop) {
+        let packed = packed::<L>(self.crew.first_level, hop.entry.bits(), hop.from);
+        self.note(HOPS[hand], packed);
     }
 
     /// Takes the gate of a move; false if another thread has it.
@@ -306,8 +319,9 @@ impl<'a> Line<'a> {
     }
 
     /// Records that this call may leave a reservation in one of the words of the class.
-    pub(super) fn record_reservation(&self, class: Class) {
-        self.note(UNIQUE, packed(class.fingerprint.bits(), class.p));
+    pub(super) fn record_reservation<L: Layout>(&self, class: Class) {
+        let bits = class.fingerprint.bits();
+        self.note(UNIQUE, packed::<L>(self.crew.first_level, bits, class.p));
     }
 
     /// Records that no reservation of this call is left.
@@ -346,13 +360,27 @@ impl Drop for HoldByLine<'_> {
     }
 }
 
-/// An entry and a bucket in one word, so that a line never says half of a move. An entry has at most
-/// 32 bits, and is not 0; there are at most 2^32 buckets.
-fn packed(entry: u64, bucket: usize) -> u64 {
-    entry << 32 | bucket as u64
+/// The bits of a bucket in a line of a filter that begins at level `first`.
+///
+/// In a fixed filter an entry has at most 32 bits. In a growing one, the `first` lowest of its 40 bits are
+/// 0, and are left out. What is left of the word suffices for the buckets of a plane, because a filter with
+/// long fingerprints doubles often (a test in `geometry` checks all series).
+pub(crate) const fn bucket_bits<L: Layout>(first: u32) -> u32 {
+    match L::GROWS {
+        false => 32,
+        true => 64 - (L::LARGEST.ilog2() + 1 - first),
+    }
+}
+
+/// An entry and a bucket in one word, so that a line never says half of a move. An entry is not 0.
+fn packed<L: Layout>(first: u32, entry: u64, bucket: usize) -> u64 {
+    let first = if L::GROWS { first } else { 0 };
+    (entry >> first) << bucket_bits::<L>(first) | bucket as u64
 }
 
 /// The entry and the bucket.
-fn unpacked(word: u64) -> (u64, usize) {
-    (word >> 32, (word & u64::from(u32::MAX)) as usize)
+fn unpacked<L: Layout>(first: u32, word: u64) -> (u64, usize) {
+    let first = if L::GROWS { first } else { 0 };
+    let bits = bucket_bits::<L>(first);
+    (word >> bits << first, (word & !(u64::MAX << bits)) as usize)
 }

@@ -140,6 +140,9 @@ impl<L: Layout, H: Hands> Move<'_, L, H> {
         let admitted = faulty!(self.admitted(fill), NextGateLate => fill);
         let left = self.erase(admitted);
         when_faulty!(NextGateLate, self.admitted(fill));
+        if L::GROWS && left == Left::Hole {
+            self.leave_next();
+        }
         self.settle();
         self.leave();
         Some(left)
@@ -164,7 +167,7 @@ impl<L: Layout, H: Hands> Move<'_, L, H> {
     #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
     fn record(&self) {
         if let Some(line) = self.hands.line() {
-            line.record_move(self.hand, self.hop());
+            line.record_move::<L>(self.hand, self.hop());
         }
     }
 
@@ -172,6 +175,14 @@ impl<L: Layout, H: Hands> Move<'_, L, H> {
     fn leave(&self) {
         if let Some(line) = self.hands.line() {
             line.leave(self.hand);
+        }
+    }
+
+    /// Frees the gate of the next hop, if the Erase has left a hole: in a filter that grows, the outline
+    /// may belong to another plane. The next move begins with its own gate.
+    fn leave_next(&self) {
+        if let Some(line) = self.hands.line() {
+            faulty!(line.leave(1 - self.hand), NextGateKept => ());
         }
     }
 

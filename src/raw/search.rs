@@ -10,6 +10,7 @@
 use super::{RawFilter, crew::Hands, moves::Hop};
 use crate::{
     fault::faulty,
+    memory::Storage,
     sync,
     table::{
         class::alternate,
@@ -147,6 +148,11 @@ impl Search {
             for entry in residents {
                 probes += 1;
                 let fingerprint = L::fingerprint(entry);
+                if L::Storage::SHARED && L::GROWS && fingerprint.bits() >> L::MAX_LEVEL == 0 {
+                    // No item has this fingerprint, which would be 0 at a later level: in a filter that
+                    // processes share, words are untrusted.
+                    continue;
+                }
                 let to = alternate(fingerprint, from.bucket(), view.buckets());
                 raw.expire_on_the_way(&view, fingerprint, to, now);
                 let word = view.load_for_update(fingerprint, to).word();

@@ -9,15 +9,16 @@ use super::{
 };
 use crate::{
     memory::{Extra, Members, Memory, Parts},
-    sync,
+    sync::{self, AtomicU64},
     table::{
-        Table,
-        entry::Fingerprint,
+        Levels, Table,
+        in_words::{self, Extent},
         layout::{self, Layout, Word},
-        word::Bucket,
+        loaded::Loaded,
+        word::{Bucket, Phases},
     },
 };
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 /// The words of a page. The buckets begin with a page of their own.
 const PAGE: usize = 512;
@@ -29,9 +30,47 @@ const CONTROL: usize = SHARED_LEN
     + MOST_STRIPES
     + Crew::MAX_GATES;
 
-/// The number of words that a filter of these buckets occupies; `None` if it has no addresses.
-pub(crate) fn words_for(buckets: usize) -> Option<usize> {
-    CONTROL.next_multiple_of(PAGE).checked_add(buckets)
+/// The words that a filter occupies in memory that processes share.
+///
+/// For the package `guira-shm` only.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedWords {
+    /// All words.
+    pub all: usize,
+    /// The first words, which need memory from the start. Growth commits the others.
+    pub first: usize,
+}
+
+/// Where plane 0 of this extent begins.
+fn start_of_planes(extent: Extent) -> Option<usize> {
+    let control = CONTROL.next_multiple_of(PAGE).checked_add(extent.control)?;
+    control.checked_next_multiple_of(PAGE)
+}
+
+/// The words of a filter of these buckets that goes through these levels; `None` if they have no addresses.
+pub(crate) fn words_for(buckets: usize, levels: Levels) -> Option<SharedWords> {
+    let extent = Extent::new(buckets, levels)?;
+    let start = start_of_planes(extent)?;
+    Some(SharedWords {
+        all: start.checked_add(extent.planes)?,
+        first: start.checked_add(extent.first)?,
+    })
+}
+
+/// Makes words that are 0 those of an empty filter of this layout. False if they are too few.
+pub(crate) fn make_empty<L: Layout>(words: &[AtomicU64], buckets: usize, levels: Levels) -> bool {
+    if levels.first == 0 {
+        return true;
+    }
+    let plane: Option<Range<usize>> = Extent::new(buckets, levels)
+        .and_then(start_of_planes)
+        .map(|start| start..start + buckets);
+    let plane = plane.and_then(|plane| words.get(plane));
+    plane.is_some_and(|plane| {
+        in_words::empty::<L>(plane, levels);
+        true
+    })
 }
 
 /// Where a filter is that processes share.
@@ -54,8 +93,8 @@ pub struct SharedPlace {
 }
 
 impl<L: Layout> RawFilter<layout::Shared<L>> {
-    /// The fixed filter in these words, which are 0 if it is empty; `None` if they are too few.
-    pub(crate) fn in_words(buckets: usize, place: SharedPlace) -> Option<Self> {
+    /// The filter in these words, which [`make_empty`] has made; `None` if they are too few.
+    pub(crate) fn in_words(buckets: usize, levels: Levels, place: SharedPlace) -> Option<Self> {
         let SharedPlace {
             memory,
             start,
@@ -72,14 +111,16 @@ impl<L: Layout> RawFilter<layout::Shared<L>> {
         let mut parts = Parts::new(memory, start);
         let len = Len::in_words(salt, &mut parts)?;
         let crew = Crew::in_words(buckets, lines, of_member, members, &mut parts)?;
+        let crew = crew.of_level(levels.first);
         let versions = Versions::in_words(buckets, &mut parts)?;
         if !sync::IN_MODEL {
             parts.skip_to(start + CONTROL.next_multiple_of(PAGE))?;
         }
+        let page = (!sync::IN_MODEL).then_some(PAGE);
         Some(Self {
-            table: Table::in_words(parts.take(buckets)?),
+            table: Table::in_words(buckets, levels, page, &mut parts)?,
             versions,
-            frontiers: Frontiers::new(chunk_buckets(0)),
+            frontiers: Frontiers::new(chunk_buckets(levels.more)),
             len,
             repeats: Extra::made(|| Len::new(buckets)),
             time: L::Time::default(),
@@ -101,12 +142,14 @@ pub struct Census {
     pub gates: usize,
     /// Stripes that are held.
     pub holds: usize,
+    /// Words whose splits have begun, and not ended. Any writer ends them.
+    pub frozen: usize,
     /// True if a scan is in progress.
     pub is_scanned: bool,
 }
 
 impl<L: Layout> RawFilter<L> {
-    /// Looks at all words of a fixed filter.
+    /// Looks at all words.
     pub(crate) fn census(&self) -> Census {
         let mut census = Census {
             gates: self.crew().map_or(0, Crew::taken_gates),
@@ -116,12 +159,20 @@ impl<L: Layout> RawFilter<L> {
                 .are_idle(self.crew().map(|crew| &*crew.places)),
             ..Census::default()
         };
+        let level = self.table.scan_level();
+        let mut image = vec![0; self.table.planes_at(level)];
         for bucket in 0..self.table.buckets() {
-            let loaded = self.table.load_for_update(Fingerprint::NONE, bucket);
-            let image = Word::<L>::unpack(Word::<L>::image(loaded.bits).0);
-            census.items += image.occupied() as usize;
+            // No level begins during the call. A word that a split has made, and that does not count yet, is
+            // not in the image.
+            self.table.read_chunk(bucket..bucket + 1, level, &mut image);
+            let occupied = |&bits: &u64| Word::<L>::unpack(bits).occupied() as usize;
+            census.items += image.iter().map(occupied).sum::<usize>();
+        }
+        for word in self.table.all_words() {
+            let loaded = Loaded::<L>::load(word);
             census.marks += usize::from(!loaded.word().is_unmarked());
             census.reservations += usize::from(loaded.is_reserved());
+            census.frozen += usize::from(loaded.word().is_frozen());
         }
         census
     }

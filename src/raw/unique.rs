@@ -256,7 +256,7 @@ impl<L: Layout> RawFilter<L> {
             return Ok(false);
         }
         let line = crew.line_of(self.take_line(crew)?);
-        line.record_reservation(class);
+        line.record_reservation::<L>(class);
         let result = self.insert_wanted_by(&line, class, wanted, line.token());
         line.clear_reservation();
         result

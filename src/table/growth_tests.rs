@@ -10,7 +10,7 @@ use super::{
     word::{Bucket, Phases},
 };
 use crate::memory::Heap;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::AtomicU64;
 use crate::table::entry::{Entry, Fingerprint};
 use crate::{
     raw::tests::{GROWN, growing, grown},
@@ -240,8 +240,7 @@ fn another_thread_ends_a_part_and_the_level() {
     }
     let mut ended = 0;
     while let Some(part) = parts.of_thread(0) {
-        // Relaxed: there are no other threads.
-        part.pointer.store(part.end as u64, Ordering::Relaxed);
+        part.move_to(part.end);
         ended += 1;
         if ended % 2 == 0 {
             parts.end(part.number);

@@ -116,8 +116,7 @@ impl<L: Layout> Table<L> {
             // The thread that ended the last part may be stopped before this.
             return self.complete_level(level);
         };
-        // Acquire: pairs with the Release of `move_split_pointer`.
-        let pointer = part.pointer.load(Ordering::Acquire) as usize;
+        let pointer = part.pointer();
         let ahead = pointer + part.lead * SPLITS_PER_INSERT;
         let is_split = |(plane, bucket)| self.is_split(plane, bucket, level);
         let start = match self.places(ahead..part.end).next() {
@@ -138,10 +137,14 @@ impl<L: Layout> Table<L> {
 
     /// Moves the pointer to `to`, because all words of the part before it are split. Completes the
     /// level if these are all words.
-    pub(super) fn move_split_pointer(&self, parts: &Parts, part: &Part<'_>, level: u32, to: usize) {
-        // AcqRel: a thread that reads the pointer finds all words of the part before it split.
-        let order = fault::order(Step::MovePointer, Ordering::AcqRel);
-        part.pointer.fetch_max(to as u64, order);
+    pub(super) fn move_split_pointer(
+        &self,
+        parts: &Parts<L::Storage>,
+        part: &Part<'_>,
+        level: u32,
+        to: usize,
+    ) {
+        part.move_to(to);
         let complete = to == part.end && parts.end(part.number);
         if faulty!(complete, HintEarly => true) {
             self.complete_level(level);
@@ -151,8 +154,12 @@ impl<L: Layout> Table<L> {
     fn complete_level(&self, level: u32) {
         // Release: pairs with the Acquire of `level`: a thread that sees the hint finds every word
         // as it promises.
-        let order = fault::order(Step::Complete, Ordering::AcqRel);
         let hint = Word::<L>::hint(level + 1, self.first_level());
+        if let Some(progress) = self.progress() {
+            progress.complete_level((level + 1 - self.first_level()) as usize);
+            return self.raise_hint(hint.pack());
+        }
+        let order = fault::order(Step::Complete, Ordering::AcqRel);
         self.growth.hint.fetch_max(hint.pack(), order);
     }
 
@@ -174,7 +181,7 @@ impl<L: Layout> Table<L> {
         // Acquire: pairs with the Release of the Cut, so that a thread that reads the split pointer
         // after this finds the word split (G1).
         let word = self.atomic(plane, bucket).load(Ordering::Acquire);
-        Word::<L>::unpack(word).level() > level
+        self.is_past(Word::<L>::unpack(word), level)
     }
 }
 

@@ -10,6 +10,7 @@
 
 use crate::{
     fault::{self, faulty},
+    memory::{Extra, Storage, Words},
     step::Step,
     sync::{self, AtomicU64, Ordering},
 };
@@ -38,13 +39,22 @@ const STEP: usize = 101;
 /// The number of runs by which threads in the same part work apart.
 const LEADS: usize = 4;
 
+/// The words from one pointer that processes share to the next one, so that no two are in one cache line.
+const STRIDE: usize = if sync::IN_MODEL {
+    1
+} else {
+    size_of::<CachePadded<u64>>() / size_of::<u64>()
+};
+
 /// The words of a level, in parts of equal length; the last one may be shorter.
-pub(super) struct Parts {
-    /// The split pointer of each part (Litwin, *Linear Hashing*, VLDB 1980): all words of the part
-    /// before this one are split.
+pub(super) struct Parts<P: Storage> {
+    /// The split pointer of each part (Litwin, *Linear Hashing*, VLDB 1980): this number of words are
+    /// split, the first ones of the part.
     pointers: Box<[CachePadded<AtomicU64>]>,
     /// A bit for each part whose words are all split.
     ended: AtomicU64,
+    /// The pointers that processes share, and behind them the bits; then there are no others.
+    shared: P::Extra<Words>,
     /// The number of words of a part.
     len: usize,
     words: usize,
@@ -53,7 +63,10 @@ pub(super) struct Parts {
 /// A part, and where a thread works in it.
 pub(super) struct Part<'a> {
     pub(super) number: usize,
-    pub(super) pointer: &'a AtomicU64,
+    /// How many of the first words are split.
+    pointer: &'a AtomicU64,
+    /// The number of the first word.
+    start: usize,
     /// The number of the word after the last one.
     pub(super) end: usize,
     /// The number of runs by which the thread splits ahead of the pointer, so that threads in one part
@@ -61,23 +74,62 @@ pub(super) struct Part<'a> {
     pub(super) lead: usize,
 }
 
-impl Parts {
+/// The length of a part of a level of `words` words, and the number of its parts.
+fn division(words: usize) -> (usize, usize) {
+    let most = (words / LEAST).clamp(1, MOST);
+    let len = words.div_ceil(most).next_multiple_of(SPLITS_PER_INSERT);
+    // No part is empty, although the others are a little longer than necessary.
+    (len, words.div_ceil(len))
+}
+
+/// The words that the parts of a level of `words` words take up in memory that processes share.
+#[cfg(feature = "shared")]
+pub(super) fn shared_words(words: usize) -> usize {
+    (division(words).1 + 1) * STRIDE
+}
+
+impl Part<'_> {
+    /// The number of the word before which all words of the part are split.
+    pub(super) fn pointer(&self) -> usize {
+        // Acquire: pairs with the Release of `move_to`. Another process may have stored any number.
+        let split = self.pointer.load(Ordering::Acquire) as usize;
+        self.end.min(self.start.saturating_add(split))
+    }
+
+    /// Moves the pointer to this word, before which all words of the part are split.
+    pub(super) fn move_to(&self, word: usize) {
+        // AcqRel: a thread that reads the pointer finds all words of the part before it split.
+        let order = fault::order(Step::MovePointer, Ordering::AcqRel);
+        self.pointer.fetch_max((word - self.start) as u64, order);
+    }
+}
+
+impl<P: Storage> Parts<P> {
     /// The parts of a level of `words` words; `None` if there is no memory.
     pub(super) fn new(words: usize) -> Option<Self> {
-        let most = (words / LEAST).clamp(1, MOST);
-        let len = words.div_ceil(most).next_multiple_of(SPLITS_PER_INSERT);
-        // No part is empty, although the others are a little longer than necessary.
-        let count = words.div_ceil(len);
+        let (len, count) = division(words);
         let mut pointers = Vec::new();
         pointers.try_reserve_exact(count).ok()?;
-        let first = (0..count).map(|number| AtomicU64::new((number * len) as u64));
-        pointers.extend(first.map(CachePadded::new));
+        pointers.resize_with(count, || CachePadded::new(AtomicU64::new(0)));
         Some(Self {
             pointers: pointers.into(),
             ended: AtomicU64::new(0),
+            shared: P::Extra::default(),
             len,
             words,
         })
+    }
+
+    /// The parts of a level of `words` words, whose pointers are in these [`shared_words`].
+    #[cfg(feature = "shared")]
+    pub(super) fn in_words(words: usize, pointers: Words) -> Self {
+        Self {
+            pointers: Box::new([]),
+            ended: AtomicU64::new(0),
+            shared: P::Extra::made(|| pointers),
+            len: division(words).0,
+            words,
+        }
     }
 
     /// Bytes on the heap.
@@ -85,11 +137,31 @@ impl Parts {
         size_of_val(&*self.pointers)
     }
 
+    /// The number of parts.
+    fn count(&self) -> usize {
+        match self.shared.get() {
+            Some(shared) => shared.len() / STRIDE - 1,
+            None => self.pointers.len(),
+        }
+    }
+
+    /// A bit for each part whose words are all split.
+    fn ended(&self) -> &AtomicU64 {
+        match self.shared.get() {
+            Some(shared) => &shared[shared.len() - STRIDE],
+            None => &self.ended,
+        }
+    }
+
     /// The part with this number.
     fn part(&self, number: usize) -> Part<'_> {
         Part {
             number,
-            pointer: &self.pointers[number],
+            pointer: match self.shared.get() {
+                Some(shared) => &shared[number * STRIDE],
+                None => &self.pointers[number],
+            },
+            start: number * self.len,
             end: self.words.min((number + 1) * self.len),
             lead: 0,
         }
@@ -98,10 +170,10 @@ impl Parts {
     /// The part in which this thread works: its home, or the nearest one that has not ended. `None` if
     /// all of them have.
     pub(super) fn of_thread(&self, thread: usize) -> Option<Part<'_>> {
-        let count = self.pointers.len();
+        let count = self.count();
         // Acquire: pairs with the Release of `end`, because this thread may complete the level.
         let order = fault::order(Step::SeeParts, Ordering::Acquire);
-        let open = !self.ended.load(order) & self.all();
+        let open = !self.ended().load(order) & self.all();
         if open == 0 {
             return None;
         }
@@ -126,23 +198,22 @@ impl Parts {
         // AcqRel: the thread that sets the last bit finds all words of the other parts split.
         let order = fault::order(Step::EndPart, Ordering::AcqRel);
         let bit = 1 << number;
-        let ended = self.ended.fetch_or(bit, order) | bit;
-        faulty!(ended == self.all(), OnePartEnough => true)
+        let ended = self.ended().fetch_or(bit, order) | bit;
+        faulty!(ended & self.all() == self.all(), OnePartEnough => true)
     }
 
     /// The bits of all parts.
     fn all(&self) -> u64 {
-        u64::MAX >> (64 - self.pointers.len())
+        u64::MAX >> (64 - self.count())
     }
 
     /// The number of words that no split pointer has passed yet.
     pub(super) fn words_to_split(&self) -> usize {
         let left = |number| {
             let part = self.part(number);
-            // Acquire: as in `split_run`.
-            part.end - part.pointer.load(Ordering::Acquire) as usize
+            part.end - part.pointer()
         };
-        (0..self.pointers.len()).map(left).sum()
+        (0..self.count()).map(left).sum()
     }
 
     /// The split pointers.

@@ -1,7 +1,7 @@
 //! Routing: which word counts for a fingerprint and a bucket.
 
 use super::{
-    Table,
+    Levels, Table,
     class::Class,
     entry::{Fingerprint, low_bits},
     layout::{Layout, Word},
@@ -10,9 +10,10 @@ use super::{
     word::{Bits, Bucket, Phases},
 };
 use crate::{
-    fault::{self, faulty},
+    fault::{self, faulty, when_faulty},
+    memory::Storage,
     step::Step,
-    sync::{AtomicU64, Ordering, count_load},
+    sync::{self, AtomicU64, Ordering, count_load},
 };
 
 /// A reader's load of a word in the step `step`.
@@ -214,18 +215,40 @@ impl<L: Layout> Table<L> {
         load: impl Fn(&AtomicU64) -> Word<L>,
     ) -> Word<L> {
         let is_ahead = seen.level() > hint.level();
-        let mut plane = self.plane_at(hint.level() + u32::from(is_ahead), fingerprint);
-        loop {
-            let word = load(self.atomic(plane, bucket));
-            if self.plane_at(word.level(), fingerprint) == plane {
+        when_faulty!(HintTrustsWords, self.trust(seen));
+        if is_ahead {
+            // Another process may have completed the level. This call continues with the hint that it has
+            // read, which is right, only slower.
+            self.see_level();
+        }
+        let mut plane = self.plane_at(hint.level(), fingerprint);
+        let mut word = seen;
+        if is_ahead {
+            if self.is_stuck(plane, word) {
                 return word;
             }
-            plane = self.next_plane(fingerprint, plane);
+            plane = self.plane_at(hint.level() + 1, fingerprint);
+        }
+        loop {
+            let Some(atomic) = self.reached(plane, bucket) else {
+                return word;
+            };
+            word = load(atomic);
+            if self.plane_at(word.level(), fingerprint) == plane || self.is_stuck(plane, word) {
+                return word;
+            }
+            let Some(next) = self.next_plane(fingerprint, plane) else {
+                return word;
+            };
+            plane = next;
         }
     }
 
     /// [`load_from`](Self::load_from) for a writer, which first completes the split of a frozen
     /// word.
+    ///
+    /// In a filter that processes share, a way may lead nowhere. It then ends at its last word, here and
+    /// in [`load_from`](Self::load_from): a remove waits until both find the same.
     #[cold]
     fn load_for_update_from(
         &self,
@@ -234,22 +257,104 @@ impl<L: Layout> Table<L> {
         bucket: usize,
     ) -> Loaded<'_, L> {
         let mut plane = self.plane_at(hint.level(), fingerprint);
+        let mut loaded = Loaded::<L>::load(self.atomic(plane, bucket));
+        if loaded.word().level() > hint.level() {
+            self.see_level();
+        }
         loop {
-            let loaded = Loaded::<L>::load(self.atomic(plane, bucket));
             let frozen = loaded.word().is_frozen();
             if faulty!(frozen, FrozenIgnored => false) {
+                if self.is_stuck(plane, loaded.word()) {
+                    return loaded;
+                }
                 self.complete_split(plane, bucket, loaded);
             } else if self.plane_at(loaded.word().level(), fingerprint) == plane {
                 return loaded;
             } else {
-                plane = self.next_plane(fingerprint, plane);
+                let next = self.next_plane(fingerprint, plane);
+                match next.filter(|&next| self.reached(next, bucket).is_some()) {
+                    Some(next) => plane = next,
+                    // As it is, though it counts for other fingerprints.
+                    None => return loaded,
+                }
             }
+            loaded = Loaded::load(self.atomic(plane, bucket));
+        }
+    }
+
+    /// The word to which another word has led; `None` if a filter that processes share can have no such
+    /// word: its words are untrusted.
+    #[inline(always)]
+    fn reached(&self, plane: u64, bucket: usize) -> Option<&AtomicU64> {
+        if L::Storage::SHARED && !self.has_plane(plane) {
+            return None;
+        }
+        Some(self.atomic(plane, bucket))
+    }
+
+    /// True if the plane has begun, to a thread that a word has led there.
+    pub(super) fn has_plane(&self, plane: u64) -> bool {
+        let Some(progress) = self.progress() else {
+            return true;
+        };
+        let number = plane.checked_ilog2().map_or(0, |k| k as usize + 1);
+        let has_begun = progress.has_begun(number);
+        if !has_begun {
+            self.leads_nowhere();
+        }
+        has_begun
+    }
+
+    /// The words of a filter that processes share lead nowhere. In a model all of them are right.
+    #[cold]
+    fn leads_nowhere(&self) {
+        if sync::IN_MODEL {
+            panic!("a segment is published before a word of it is made");
+        }
+    }
+
+    /// True if the word is frozen, and no split of it can end: in a filter that processes share, its
+    /// words are untrusted.
+    #[inline(always)]
+    fn is_stuck(&self, plane: u64, word: Word<L>) -> bool {
+        if !L::Storage::SHARED || !word.is_frozen() {
+            return false;
+        }
+        let Levels { first, more } = self.levels();
+        let can_end = (first..first + more).contains(&word.level())
+            && plane < self.planes_at(word.level()) as u64
+            && self.has_plane(plane | self.planes_at(word.level()) as u64);
+        !can_end
+    }
+
+    /// The hint of this process rises to the level of a word, which is wrong.
+    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+    fn trust(&self, seen: Word<L>) {
+        let (level, last) = (seen.level(), self.levels().last());
+        self.raise_hint(Word::<L>::hint(level.min(last), self.first_level()).pack());
+    }
+
+    /// If processes share the filter, this one learns how far it has grown.
+    #[inline(always)]
+    fn see_level(&self) {
+        if L::Storage::SHARED {
+            self.level();
         }
     }
 
     #[inline(always)]
     pub(super) fn atomic(&self, plane: u64, bucket: usize) -> &AtomicU64 {
+        self.touch(plane, bucket);
         self.plane(plane).atomic(bucket)
+    }
+
+    /// Reports the use of a word to the memory that processes share, in a model.
+    #[inline(always)]
+    fn touch(&self, _plane: u64, _bucket: usize) {
+        #[cfg(guira_loom)]
+        if let Some(progress) = self.progress().filter(|_| _plane != 0) {
+            progress.touch(_plane, _bucket);
+        }
     }
 
     #[inline(always)]
@@ -271,10 +376,16 @@ impl<L: Layout> Table<L> {
 
     /// The next plane of a fingerprint that moved from `plane` at a later split: the fingerprint's low
     /// bits up to its next bit that is set.
+    /// `None`, in a filter that processes share, if there is no such bit.
     #[inline(always)]
-    fn next_plane(&self, fingerprint: Fingerprint, plane: u64) -> u64 {
+    fn next_plane(&self, fingerprint: Fingerprint, plane: u64) -> Option<u64> {
         let bits = fingerprint.bits() >> self.first_level();
         let length = u64::BITS - plane.leading_zeros();
-        low_bits(bits, length + (bits >> length).trailing_zeros() + 1)
+        let further = bits >> length;
+        if L::Storage::SHARED && further == 0 {
+            self.leads_nowhere();
+            return None;
+        }
+        Some(low_bits(bits, length + further.trailing_zeros() + 1))
     }
 }

@@ -25,7 +25,7 @@ use crate::{
     step::Step,
     sync::{AtomicU64, Ordering},
 };
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 impl<L: Layout> Table<L> {
     /// A level that no word exceeds, unless growth continues.
@@ -76,13 +76,36 @@ impl<L: Layout> Table<L> {
                 // split that created the following planes.
                 let order = fault::order(Step::Scan, Ordering::Acquire);
                 let bits = at_rest(Bits(word.load(order))).0;
-                if Word::<L>::unpack(bits).level() > level {
+                if Word::<L>::unpack(bits).level() > level && !self.is_nonsense(bits) {
                     return false;
                 }
-                rest[index] = bits;
+                rest[index] = self.sane(plane, bits, level);
             }
         }
         true
+    }
+
+    /// True if no thread of this package can have made a word of this level: in a filter that processes
+    /// share, its words are untrusted.
+    #[inline(always)]
+    fn is_nonsense(&self, bits: u64) -> bool {
+        L::Storage::SHARED && Word::<L>::unpack(bits).level() > self.scan_level()
+    }
+
+    /// The image of a word in a scan of the planes of `level`: of nonsense, an empty word.
+    #[inline(always)]
+    fn sane(&self, plane: usize, bits: u64, level: u32) -> u64 {
+        if !(L::Storage::SHARED && L::GROWS) {
+            return bits;
+        }
+        let levels = levels_of_plane(self.first_level(), level, plane);
+        let is_sane =
+            levels.contains(&Word::<L>::unpack(bits).level()) && Word::<L>::is_image(Bits(bits));
+        if is_sane {
+            bits
+        } else {
+            Word::<L>::at_level(level).pack()
+        }
     }
 
     /// If only some words are split, the lower bucket of a pair may be in the higher plane.
@@ -199,6 +222,13 @@ impl<L: Layout> Table<L> {
     }
 }
 
+/// The levels that words of a plane can have in an image of the planes of `level`.
+fn levels_of_plane(first: u32, level: u32, plane: usize) -> RangeInclusive<u32> {
+    let born = first + plane.checked_ilog2().map_or(0, |bit| bit + 1);
+    // A level begins only when all words have completed the one before it.
+    born.max(level.saturating_sub(1))..=level
+}
+
 /// A summary of the words of an image.
 pub(crate) struct Restored {
     first_level: u32,
@@ -232,9 +262,7 @@ impl Restored {
         bits: Bits,
     ) -> Result<(), SnapshotError> {
         let word = W::unpack(bits.0);
-        let born = self.first_level + plane.checked_ilog2().map_or(0, |bit| bit + 1);
-        // A level begins only when all words have completed the one before it.
-        let levels = born.max(self.level.saturating_sub(1))..=self.level;
+        let levels = levels_of_plane(self.first_level, self.level, plane);
         if !(levels.contains(&word.level()) && W::is_image(bits)) {
             return Err(bad_word(plane, bucket, bits));
         }

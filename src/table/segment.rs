@@ -1,10 +1,15 @@
 //! The memory for a filter's next level, which the first thread that has allocated it publishes.
+//!
+//! In a filter that processes share, all segments have their places from the start, and each process has
+//! its own list of all of them. What is published there is how many of them are in use: see
+//! [`shared`](super::shared).
 
 use super::{parts::Parts, planes::Planes, word::lanes::LEVELS};
 use crate::{
-    memory::Storage,
+    memory::{Extra, Storage},
     sync::{self, once::Once},
 };
+use arrayvec::ArrayVec;
 use std::array;
 
 /// The memory that a filter needs for level k; published when the level begins. It is a cache line of
@@ -15,7 +20,7 @@ pub(crate) struct Segment<P: Storage> {
     /// addition.
     pub(super) planes: Planes<P>,
     /// The words of all earlier planes, and which of them are split.
-    pub(super) parts: Parts,
+    pub(super) parts: Parts<P>,
 }
 
 impl<P: Storage> Segment<P> {
@@ -25,27 +30,56 @@ impl<P: Storage> Segment<P> {
             parts: Parts::new(words)?,
         })
     }
+
+    /// The segment of these planes; the earlier words are in these parts.
+    #[cfg(feature = "shared")]
+    pub(super) fn of(planes: Planes<P>, parts: Parts<P>) -> Self {
+        Self { planes, parts }
+    }
 }
 
 /// The segments of a filter, by the number of their level, counted from the first level. Number 0 is
 /// never published, because plane 0 is not in a segment.
 ///
 /// A filter that has not grown has no list of segments, because there may be very many such filters.
-pub(super) struct Segments<P: Storage>(Once<List<P>>);
+pub(super) struct Segments<P: Storage> {
+    list: Once<List<P>>,
+    /// All segments from number 1 on, if processes share them.
+    shared: P::Extra<All<P>>,
+}
 
 /// The number of levels, which is more than the doublings of any filter.
 pub(super) const MOST: usize = if sync::IN_MODEL { 6 } else { LEVELS };
 
 type List<P> = [Once<Segment<P>>; MOST];
 
+/// All segments of a filter from number 1 on. Only the first ones are in use.
+pub(super) type All<P> = ArrayVec<Segment<P>, MOST>;
+
 impl<P: Storage> Segments<P> {
     pub(super) fn new() -> Self {
         // In most models the list is there from the start, so that no step looks for it.
         #[cfg(any(guira_loom, guira_shuttle))]
         if !crate::fault::list_is_late() {
-            return Self(Once::with(Self::list()));
+            return Self::with(Once::with(Self::list()));
         }
-        Self(Once::new())
+        Self::with(Once::new())
+    }
+
+    fn with(list: Once<List<P>>) -> Self {
+        Self {
+            list,
+            shared: P::Extra::default(),
+        }
+    }
+
+    /// Segments that processes share.
+    #[cfg(feature = "shared")]
+    pub(super) fn shared(all: All<P>) -> Self {
+        Self {
+            list: Once::new(),
+            shared: P::Extra::made(|| all),
+        }
     }
 
     fn list() -> List<P> {
@@ -54,13 +88,18 @@ impl<P: Storage> Segments<P> {
 
     /// The segment with this number, if it is published. Acquire: the list and the words are observed
     /// as they were when they were published.
+    ///
+    /// If processes share the segments, it is there in any case.
     #[inline(always)]
     pub(super) fn get(&self, number: usize) -> Option<&Segment<P>> {
+        if P::SHARED {
+            return self.shared.get()?.get(number.wrapping_sub(1));
+        }
         // The look would be a step of a model, though it finds nothing.
         if sync::IN_MODEL && number == 0 {
             return None;
         }
-        self.0.get()?[number].get()
+        self.list.get()?[number].get()
     }
 
     /// The segment with this number, which is published if necessary; `None` if there is no memory.
@@ -69,13 +108,13 @@ impl<P: Storage> Segments<P> {
         if crate::fault::memory_is_refused() {
             return self.get(number);
         }
-        let list = self.0.get_or_publish(|| Some(Self::list()))?;
+        let list = self.list.get_or_publish(|| Some(Self::list()))?;
         list[number].get_or_publish(|| Segment::new(words))
     }
 
     /// The segments that are published.
     pub(super) fn published(&self) -> impl Iterator<Item = &Segment<P>> {
-        let list = self.0.get().into_iter().flatten();
+        let list = self.list.get().into_iter().flatten();
         list.skip(1).map_while(Once::get)
     }
 
@@ -85,6 +124,6 @@ impl<P: Storage> Segments<P> {
             let words = size_of_val(&*segment.planes.words);
             size_of::<Segment<P>>() + words + segment.parts.bytes()
         };
-        self.0.get().map_or(0, size_of_val) + self.published().map(of_segment).sum::<usize>()
+        self.list.get().map_or(0, size_of_val) + self.published().map(of_segment).sum::<usize>()
     }
 }

@@ -11,8 +11,13 @@
 //! of a new plane. Neither of the two words stores that bit any more, so their slots are packed
 //! again. Splitting needs no keys, and items of one class stay in one class.
 
-use super::{Table, layout::Layout, loaded::Loaded, word::Phases};
-use crate::step::Step;
+use super::{
+    Table,
+    layout::{Layout, Word},
+    loaded::Loaded,
+    word::Phases,
+};
+use crate::{memory::Storage, step::Step};
 
 impl<L: Layout> Table<L> {
     /// Takes a word from `level` to the next one. Any number of threads may do this concurrently, and
@@ -20,7 +25,7 @@ impl<L: Layout> Table<L> {
     pub(crate) fn split(&self, plane: u64, bucket: usize, level: u32) {
         loop {
             let loaded = Loaded::<L>::load(self.atomic(plane, bucket));
-            if loaded.word().level() > level {
+            if self.is_past(loaded.word(), level) {
                 return;
             }
             let frozen = if loaded.word().is_frozen() {
@@ -34,6 +39,13 @@ impl<L: Layout> Table<L> {
             };
             self.complete_split(plane, bucket, frozen);
         }
+    }
+
+    /// True if there is nothing to split in the word at this level: it is above the level. In a filter
+    /// that processes share, a word that any process may have written can also be below.
+    #[inline(always)]
+    pub(super) fn is_past(&self, word: Word<L>, level: u32) -> bool {
+        word.level() > level || L::Storage::SHARED && word.level() < level
     }
 
     /// A frozen word does not change, so every thread that completes its split computes the same two

@@ -57,9 +57,7 @@ impl From<OpenError> for Failure {
             OpenError::Filter(error) => return error.into(),
             OpenError::Attach(error) => return error.into(),
             OpenError::Exists => Status::Exists,
-            OpenError::Growing | OpenError::Counters | OpenError::FileSystem { .. } => {
-                Status::Unsupported
-            }
+            OpenError::Counters | OpenError::FileSystem { .. } => Status::Unsupported,
             OpenError::TooManyProcesses { .. } => Status::Invalid,
             _ => Status::Snapshot,
         };

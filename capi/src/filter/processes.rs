@@ -65,9 +65,9 @@ impl Filter {
 /// Creates the file `path` with an empty filter that processes share, and sets `*filter` to a handle, or
 /// to null on failure. `EXISTS` if there is a file of this name.
 ///
-/// The filter cannot grow. At most `max_processes` processes can share it, from 1 to 255; 0 means 63.
-/// Only the owner can read and write the file. All of its memory is allocated at once. Prefer a path in
-/// /dev/shm. On other systems than 64-bit Linux the status is UNSUPPORTED.
+/// At most `max_processes` processes can share it, from 1 to 255; 0 means 63. Only the owner can read
+/// and write the file. All of its memory is allocated at once, or that of its first size if it grows. Prefer
+/// a path in /dev/shm. On other systems than 64-bit Linux the status is UNSUPPORTED.
 ///
 /// While a process uses the file, nothing else may write to it or truncate it: after a truncation, the
 /// next access ends the process with SIGBUS.

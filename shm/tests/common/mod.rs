@@ -77,6 +77,14 @@ pub(crate) fn builder(capacity: usize) -> Builder {
         .seed(42)
 }
 
+/// A filter for `capacity` items that grows to `max_capacity` items.
+pub(crate) fn growing(capacity: usize, max_capacity: usize) -> Builder {
+    CuckooFilter::builder()
+        .capacity(capacity)
+        .max_capacity(max_capacity)
+        .seed(42)
+}
+
 /// A filter for `capacity` items with fingerprints of these bits: semi-sorted for 9, 11 and 13.
 pub(crate) fn of_layout(capacity: usize, bits: u32) -> Builder {
     let builder = CuckooFilter::builder()

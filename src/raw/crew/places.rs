@@ -2,7 +2,7 @@
 
 use super::{MAX_LINES, Seats};
 use crate::{
-    fault,
+    fault::{self, faulty},
     memory::{LINE, Members, Words},
     step::Step,
     sync::{self, AtomicU64, Ordering},
@@ -23,19 +23,27 @@ pub(crate) struct Places {
     members: Arc<dyn Members>,
 }
 
-/// The place of one scan.
+/// The place of one scan, in one of its passes.
 pub(crate) struct Place {
     all: Arc<Places>,
     number: usize,
     turn: u32,
-    /// The lowest value of the place in this scan.
+    /// The lowest value of the place in this pass.
     lowest: u64,
 }
 
-/// The bits of a place that say how far the scan is. Those above it have the number of the scan, so
-/// what a thread says late of an earlier scan changes nothing. There are at most 2^29 chunks.
-const POSITION_BITS: u32 = 32;
+/// The bits of a place that say how far the scan is. There are at most 2^23 chunks, because a filter has
+/// 2^32 words at its last level, and a chunk has at least 512 of them.
+const POSITION_BITS: u32 = 26;
 const POSITION: u64 = (1 << POSITION_BITS) - 1;
+
+/// The bits above those have the number of the pass. A further pass begins when a level does.
+const PASS_BITS: u32 = 5;
+const PASS: u64 = (1 << PASS_BITS) - 1;
+
+/// The bits above these have the number of the scan. So what a thread says late of an earlier pass, or of
+/// an earlier scan, changes nothing.
+const SCAN: u64 = 1 << (POSITION_BITS + PASS_BITS);
 
 const BITS: usize = u64::BITS as usize;
 
@@ -78,8 +86,8 @@ impl Places {
         let number = self.first_of(seat.member()) + taken;
         let place = &self.places[number];
         // Relaxed: threads of an earlier scan may still write it, with lower values.
-        let before = place.load(Ordering::Relaxed) & !POSITION;
-        let lowest = before.wrapping_add(1 << POSITION_BITS);
+        let before = place.load(Ordering::Relaxed) & !(SCAN - 1);
+        let lowest = before.wrapping_add(SCAN);
         place.store(lowest, Ordering::Relaxed);
         // Release: the place comes with its bit.
         let order = fault::order(Step::Appear, Ordering::Release);
@@ -146,6 +154,19 @@ fn permits(position: u64, from: usize, to: usize) -> bool {
 }
 
 impl Place {
+    /// The same place in the next pass of the scan. For other processes that begins when a thread enters
+    /// a chunk in it: until then their movers heed the pass before.
+    pub(crate) fn of_next_pass(&self) -> Self {
+        let pass = self.lowest >> POSITION_BITS & PASS;
+        let is_last = faulty!(pass == PASS, RestartUnseen => true);
+        let more = if is_last { 0 } else { 1 << POSITION_BITS };
+        Self {
+            all: self.all.clone(),
+            lowest: self.lowest + more,
+            ..*self
+        }
+    }
+
     /// A thread enters a chunk. A fence follows.
     pub(crate) fn enter(&self, chunk: usize) {
         self.raise(

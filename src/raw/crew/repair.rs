@@ -89,7 +89,7 @@ impl<L: Layout> RawFilter<L> {
     ) -> Repaired {
         let mut done = Repaired::default();
         let in_hand = HOPS.map(|hand| {
-            let (entry, from) = unpacked(crew.read(line, hand));
+            let (entry, from) = unpacked::<L>(crew.first_level, crew.read(line, hand));
             let hop = self.hop(entry, from)?;
             // Without the gate the move had not begun, or was over.
             let has_begun = crew.is_taken_by(line, hop.class::<L>());
@@ -108,7 +108,7 @@ impl<L: Layout> RawFilter<L> {
         for hand in HOPS {
             crew.clear(line, hand);
         }
-        let (bits, p) = unpacked(crew.read(line, UNIQUE));
+        let (bits, p) = unpacked::<L>(crew.first_level, crew.read(line, UNIQUE));
         if let Some(hop) = self.hop(bits, p) {
             let pair = [hop.from, hop.to];
             let dropped = pair.map(|bucket| self.drop_reservation(hop.entry, bucket, line));
@@ -131,7 +131,7 @@ impl<L: Layout> RawFilter<L> {
     /// as all other words that processes share.
     fn hop(&self, entry: u64, from: usize) -> Option<Hop> {
         let buckets = self.table.buckets();
-        if !(1..=L::LARGEST).contains(&entry) || from >= buckets {
+        if !(1 << L::MAX_LEVEL..=L::LARGEST).contains(&entry) || from >= buckets {
             return None;
         }
         let entry = Entry::new(entry);

@@ -36,8 +36,7 @@ pub(crate) struct Pass {
     /// One for each chunk. The scan's own thread keeps what it has read for itself, and publishes
     /// an image without words.
     images: Box<[Once<Image>]>,
-    /// Where the scan is, for other processes. (Filters that processes share do not grow, so the first
-    /// pass of a scan is its only one.)
+    /// Where the scan is, for other processes.
     pub(super) place: Option<Place>,
     /// The pass that makes this one void, as it has met a level beyond its planes.
     successor: Once<Pass>,
@@ -98,7 +97,8 @@ impl Pass {
 
     /// This pass is void: another one begins, over the planes of `level`.
     pub(super) fn restart(&self, level: u32) -> Result<(), NoMemory> {
-        let next = Self::new(self.buckets, self.chunk_buckets, Some(level))?;
+        let mut next = Self::new(self.buckets, self.chunk_buckets, Some(level))?;
+        next.place = self.place.as_ref().map(Place::of_next_pass);
         self.successor.publish(next).map(|_| ())
     }
 

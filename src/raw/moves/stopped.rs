@@ -35,7 +35,7 @@ fn make<L: Layout>(
 ) {
     let (hop, no_line) = (it.hop(), fault::is(Fault::LineLate));
     let say = || {
-        line.record_move(0, hop);
+        line.record_move::<L>(0, hop);
         true
     };
     let gate = || line.take_gate::<L>(0, hop);
@@ -58,7 +58,7 @@ fn make<L: Layout>(
     let then: [Step<'_>; 4] = [&advance, &shadow, &decide, &deliver];
     let say_next = || {
         next.is_none_or(|entry| {
-            line.record_move(1, it.next_hop(entry));
+            line.record_move::<L>(1, it.next_hop(entry));
             true
         })
     };
@@ -121,7 +121,7 @@ impl<L: Layout> RawFilter<L> {
 
     /// A call of insert_unique reserves a slot, and stops for ever.
     pub(crate) fn reserve_and_stop(&self, line: &Line<'_>, class: Class, bucket: usize) {
-        line.record_reservation(class);
+        line.record_reservation::<L>(class);
         let token = line.token();
         self.table
             .update(Name::Reserve, class.fingerprint, bucket, |word| {
