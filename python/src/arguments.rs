@@ -116,10 +116,11 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Preference {
     }
 }
 
-/// The settings of a filter that does not grow.
+/// The settings of a filter that does not expire.
 pub(crate) struct Settings {
     pub(crate) capacity: Whole<usize>,
     pub(crate) false_positive_rate: Option<f64>,
+    pub(crate) max_capacity: Option<Whole<usize>>,
     pub(crate) prefer: Preference,
     pub(crate) fingerprint_bits: Option<Whole<u32>>,
     pub(crate) seed: Option<Whole<u64>>,
@@ -132,6 +133,9 @@ impl Settings {
             .prefer(self.prefer.0);
         if let Some(rate) = self.false_positive_rate {
             builder = builder.false_positive_rate(rate);
+        }
+        if let Some(Whole(capacity)) = self.max_capacity {
+            builder = builder.max_capacity(capacity);
         }
         if let Some(Whole(bits)) = self.fingerprint_bits {
             builder = builder.fingerprint_bits(bits);

@@ -230,6 +230,12 @@ macro_rules! methods {
                 self.capacity()
             }
 
+            /// Distinct items for which there is room at the largest size.
+            #[getter(max_capacity)]
+            fn capacity_at_most(&self) -> usize {
+                self.table().max_capacity()
+            }
+
             /// The share of slots in use, from 0 to 1.
             #[getter]
             fn load_factor(&self) -> f64 {

@@ -39,7 +39,7 @@ use std::{
 /// Put the file into `/dev/shm`, or onto a local disk. Open it once in each process. A child process
 /// may also use the filter that its parent opened. A pickle has only the path: it opens the file.
 ///
-/// The filter neither grows nor expires. `len` can be off after a process was killed: see `recount`.
+/// Its items do not expire. `len` can be off after a process was killed: see `recount`.
 /// No program may truncate the file while it is in use: the next access would end the process with
 /// SIGBUS.
 #[pyclass(frozen, weakref, module = "guira_filter")]

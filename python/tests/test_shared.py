@@ -91,9 +91,10 @@ for i in range(int(a[1]), int(a[2])):
 """
 
 
-def test_what_killed_workers_have_acknowledged_stays(path: Path) -> None:
+@pytest.mark.parametrize("first", [150 * 12, 100])
+def test_what_killed_workers_have_acknowledged_stays(path: Path, first: int) -> None:
     each, deaths = 150, 12
-    f = SharedFilter.create(path, each * deaths, 1e-6)
+    f = SharedFilter.create(path, first, 1e-6, max_capacity=each * deaths)
     f.attach()
     numbers = random.Random(1)
     acknowledged: list[int] = []
@@ -111,6 +112,8 @@ def test_what_killed_workers_have_acknowledged_stays(path: Path) -> None:
         assert all(f.contains_many(acknowledged))
     assert f.participants().in_use == 1
     assert f.repair() == 0
+    assert f.max_capacity == each * deaths
+    assert (f.stats().doublings > 0) == (first < each * deaths)
     del f
     # At most, each worker was killed between two adds and before it could name them.
     assert 0 <= SharedFilter.recount(path) - len(acknowledged) <= 2 * deaths

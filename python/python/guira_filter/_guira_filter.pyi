@@ -309,6 +309,7 @@ if sys.platform == "linux":
             capacity: int = 1024,
             false_positive_rate: float | None = None,
             *,
+            max_capacity: int | None = None,
             prefer: Literal["speed", "space"] = "speed",
             fingerprint_bits: int | None = None,
             seed: int | None = None,
@@ -323,6 +324,7 @@ if sys.platform == "linux":
             capacity: int = 1024,
             false_positive_rate: float | None = None,
             *,
+            max_capacity: int | None = None,
             prefer: Literal["speed", "space"] = "speed",
             fingerprint_bits: int | None = None,
             seed: int | None = None,
@@ -380,6 +382,8 @@ if sys.platform == "linux":
         def path(self) -> Path: ...
         @property
         def capacity(self) -> int: ...
+        @property
+        def max_capacity(self) -> int: ...
         @property
         def load_factor(self) -> float: ...
         @property

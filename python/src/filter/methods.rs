@@ -33,14 +33,12 @@ impl Filter {
         let settings = Settings {
             capacity,
             false_positive_rate,
+            max_capacity,
             prefer,
             fingerprint_bits,
             seed,
         };
         let mut builder = settings.builder();
-        if let Some(Whole(capacity)) = max_capacity {
-            builder = builder.max_capacity(capacity);
-        }
         if let Some(Whole(bits)) = counter_bits {
             builder = builder.counter_bits(bits);
         }
@@ -196,12 +194,6 @@ impl Filter {
         format!(
             "Filter(capacity={capacity}, false_positive_rate={rate:.3e}, items='{items}', len={len})"
         )
-    }
-
-    /// Distinct items for which there is room at the largest size.
-    #[getter]
-    fn max_capacity(&self) -> usize {
-        self.table.max_capacity()
     }
 
     /// The bits of the counter in each slot; 0 without counters.

@@ -39,8 +39,9 @@ impl SharedFilter {
 impl SharedFilter {
     /// Creates a file with an empty filter, and opens it. FileExistsError if there is a file.
     ///
-    /// All its memory is allocated at once, so OSError if the file system has no room for it. Only
-    /// the owner can read and write the file.
+    /// The memory for `capacity` is allocated at once, so OSError if the file system has no room for it.
+    /// Growth allocates more, and MemoryError says that there is none. Only the owner can read and write
+    /// the file.
     ///
     ///     >>> f = SharedFilter.create(path, 1000, 0.01, max_processes=8)
     ///     >>> len(f), f.participants().max
@@ -51,16 +52,17 @@ impl SharedFilter {
     #[allow(clippy::too_many_arguments)] // They are keywords.
     #[staticmethod]
     #[pyo3(signature = (
-        path, capacity = Whole(1024), false_positive_rate = None, *,
+        path, capacity = Whole(1024), false_positive_rate = None, *, max_capacity = None,
         prefer = Preference(guira::Prefer::Speed), fingerprint_bits = None, seed = None,
         max_processes = Whole(PROCESSES), items = Items::Any,
-    ), text_signature = "(path, capacity=1024, false_positive_rate=None, *, prefer='speed', \
-        fingerprint_bits=None, seed=None, max_processes=63, items='any')")]
+    ), text_signature = "(path, capacity=1024, false_positive_rate=None, *, max_capacity=None, \
+        prefer='speed', fingerprint_bits=None, seed=None, max_processes=63, items='any')")]
     fn create(
         py: Python<'_>,
         path: PathBuf,
         capacity: Whole<usize>,
         false_positive_rate: Option<f64>,
+        max_capacity: Option<Whole<usize>>,
         prefer: Preference,
         fingerprint_bits: Option<Whole<u32>>,
         seed: Option<Whole<u64>>,
@@ -70,6 +72,7 @@ impl SharedFilter {
         let settings = Settings {
             capacity,
             false_positive_rate,
+            max_capacity,
             prefer,
             fingerprint_bits,
             seed,
@@ -110,16 +113,17 @@ impl SharedFilter {
     #[allow(clippy::too_many_arguments)] // They are keywords.
     #[staticmethod]
     #[pyo3(signature = (
-        path, capacity = Whole(1024), false_positive_rate = None, *,
+        path, capacity = Whole(1024), false_positive_rate = None, *, max_capacity = None,
         prefer = Preference(guira::Prefer::Speed), fingerprint_bits = None, seed = None,
         max_processes = Whole(PROCESSES), items = Items::Any,
-    ), text_signature = "(path, capacity=1024, false_positive_rate=None, *, prefer='speed', \
-        fingerprint_bits=None, seed=None, max_processes=63, items='any')")]
+    ), text_signature = "(path, capacity=1024, false_positive_rate=None, *, max_capacity=None, \
+        prefer='speed', fingerprint_bits=None, seed=None, max_processes=63, items='any')")]
     fn open_or_create(
         py: Python<'_>,
         path: PathBuf,
         capacity: Whole<usize>,
         false_positive_rate: Option<f64>,
+        max_capacity: Option<Whole<usize>>,
         prefer: Preference,
         fingerprint_bits: Option<Whole<u32>>,
         seed: Option<Whole<u64>>,
@@ -129,6 +133,7 @@ impl SharedFilter {
         let settings = Settings {
             capacity,
             false_positive_rate,
+            max_capacity,
             prefer,
             fingerprint_bits,
             seed,
