@@ -113,6 +113,7 @@ fn options() -> Options {
         fingerprint_bits: 0,
         prefer: 0,
         reserved: 0,
+        counter_bits: 0,
     }
 }
 
