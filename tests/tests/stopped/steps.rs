@@ -26,6 +26,7 @@ all! {
     Enter Scan;
     ReadEpoch RereadEpoch Withhold Empty Release Renew Tick Swept Began
     Note Gate Leave Appear Vanish
+    Commit Publish SeeSegments SeeHint RaiseHint
 }
 
 /// How many of an operation's equal steps a thread is stopped before, at most.
