@@ -135,6 +135,7 @@ impl Memory for Late {
     }
 
     fn commit(&self, words: Range<usize>) -> bool {
+        // Relaxed: as in `touch`.
         self.end.fetch_max(words.end as u64, Ordering::Relaxed);
         true
     }

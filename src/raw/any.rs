@@ -97,9 +97,10 @@ macro_rules! any_filter {
         }
 
         /// Runs `$body` with `$raw` bound to the operations of the filter: the raw filter, or
-        /// [`AnyCounting`], whose code is compiled once.
-        macro_rules! with_operations {
-            ($d any:expr, $d raw:ident => $d body:expr) => {{
+        /// [`AnyCounting`], whose code is compiled once. If processes share the filter, it runs `$shared`
+        /// with `$it` bound to the [`AnyShared`] instead.
+        macro_rules! with_operations_or {
+            ($d any:expr, $d raw:ident => $d body:expr, $d it:ident => $d shared:expr) => {{
                 use $crate::raw::any::AnyFilter as Any;
                 match $d any {
                     $(Any::$fixed($d raw) => $d body,)*
@@ -107,25 +108,29 @@ macro_rules! any_filter {
                     Any::Growing($d raw) => $d body,
                     Any::Counting($d raw) => $d body,
                     #[cfg(feature = "shared")]
-                    Any::Shared(shared) => $crate::raw::any::with_shared!(shared, $d raw => $d body),
+                    Any::Shared($d it) => $d shared,
                 }
             }};
+        }
+
+        /// Runs `$body` with `$raw` bound to the operations of the filter: the raw filter, or
+        /// [`AnyCounting`].
+        macro_rules! with_operations {
+            ($d any:expr, $d raw:ident => $d body:expr) => {
+                $crate::raw::any::with_operations_or!(
+                    $d any,
+                    $d raw => $d body,
+                    shared => $crate::raw::any::with_shared!(shared, $d raw => $d body)
+                )
+            };
         }
 
         /// As `with_operations`, for a call of one item: a filter that processes share has it out of line,
         /// so that its layouts add nothing to the code of the others.
         macro_rules! with_calls {
-            ($d any:expr, $d raw:ident => $d body:expr) => {{
-                use $crate::raw::any::AnyFilter as Any;
-                match $d any {
-                    $(Any::$fixed($d raw) => $d body,)*
-                    $(Any::$semi($d raw) => $d body,)*
-                    Any::Growing($d raw) => $d body,
-                    Any::Counting($d raw) => $d body,
-                    #[cfg(feature = "shared")]
-                    Any::Shared($d raw) => $d body,
-                }
-            }};
+            ($d any:expr, $d raw:ident => $d body:expr) => {
+                $crate::raw::any::with_operations_or!($d any, $d raw => $d body, $d raw => $d body)
+            };
         }
 
         /// The variant of a `Series`, made by `$make`, in which `$layout` is its layout.
@@ -240,7 +245,7 @@ macro_rules! any_filter {
 
         #[cfg(feature = "shared")]
         pub(crate) use {of_shared_series, with_shared, with_shared_layout};
-        pub(crate) use {of_series, with_calls, with_layout, with_operations};
+        pub(crate) use {of_series, with_calls, with_layout, with_operations, with_operations_or};
     };
 }
 

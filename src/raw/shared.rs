@@ -58,7 +58,7 @@ pub(crate) fn words_for(buckets: usize, levels: Levels) -> Option<SharedWords> {
     })
 }
 
-/// Makes words that are 0 those of an empty filter of this layout. False if they are too few.
+/// Turns words that are 0 into an empty filter of this layout. False if there are too few words.
 pub(crate) fn make_empty<L: Layout>(words: &[AtomicU64], buckets: usize, levels: Levels) -> bool {
     if levels.first == 0 {
         return true;

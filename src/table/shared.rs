@@ -10,8 +10,8 @@
 //! The file of the filter has its final length from the start, and each process maps all of it. So each
 //! segment has its place, and a process needs to learn only how many of them are in use.
 //!
-//! The numbers here are those of all processes. Each process has a hint of its own besides, because
-//! lookups need it: it may be late, and it is never ahead.
+//! All processes share these numbers. Each process also has its own hint, because lookups need it: the
+//! hint may be late, and it is never ahead.
 #![cfg_attr(
     not(feature = "shared"),
     allow(dead_code, reason = "only filters that processes share need it")
