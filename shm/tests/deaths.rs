@@ -50,8 +50,8 @@ const ACTS: [Act; 6] = [
     Act::Grow,
 ];
 
-/// Whether a death before this step differs from one before the next step that writes. The steps of splits
-/// are those of `in_growth`.
+/// Whether a death before this step differs from one before the next step that writes. `in_growth` covers
+/// the steps of splits.
 fn writes(step: Step) -> bool {
     !matches!(
         step,
@@ -202,15 +202,15 @@ fn template_of_growth(directory: &Path) -> (Vec<u8>, u64) {
     unreachable!("there is a path")
 }
 
-/// A file with a filter that has the items, and their number.
-fn template(directory: &Path) -> (std::path::PathBuf, u64) {
+/// The file of a filter that has the items, and their number.
+fn template(directory: &Path) -> (Vec<u8>, u64) {
     let file = directory.join("template");
     let filter = create(&file, builder(CAPACITY));
     let items = items_before_a_path(CAPACITY);
     for item in 0..items {
         filter.insert(&item).unwrap();
     }
-    (file, items)
+    (fs::read(file).unwrap(), items)
 }
 
 /// Nothing is left, the items from `first` on are there, and `more` besides at most: the one that was
@@ -312,45 +312,36 @@ fn rewrite(file: &Path, bytes: &[u8]) {
     std::os::unix::fs::FileExt::write_all_at(&file.unwrap(), bytes, 0).unwrap();
 }
 
-fn in_act(act: Act) {
+/// Makes the file of a filter, and returns it with the number of its items.
+type Template = fn(&Path) -> (Vec<u8>, u64);
+
+fn in_act(act: Act, template: Template) {
     let directory = directory();
-    let (template, items) = template(directory.path());
-    let bytes = fs::read(template).unwrap();
+    let (bytes, items) = template(directory.path());
     let file = directory.path().join("filter");
     let cases = die_everywhere(|file| rewrite(file, &bytes), &file, act, items);
     println!("{act:?}: {cases} cases");
     assert!(cases > 2);
 }
 
-fn in_act_of_growth(act: Act) {
-    let directory = directory();
-    let (bytes, items) = template_of_growth(directory.path());
-    let file = directory.path().join("filter");
-    let cases = die_everywhere(|file| rewrite(file, &bytes), &file, act, items);
-    println!("{act:?} while the filter grows: {cases} cases");
-    assert!(cases > 2);
-}
-
 #[test]
 fn in_an_insert_that_moves_while_the_filter_grows() {
-    in_act_of_growth(Act::Insert);
+    in_act(Act::Insert, template_of_growth);
 }
 
 #[test]
 fn in_insert_unique_while_the_filter_grows() {
-    in_act_of_growth(Act::InsertUnique);
+    in_act(Act::InsertUnique, template_of_growth);
 }
 
 #[test]
 fn in_a_snapshot_while_the_filter_grows() {
-    in_act_of_growth(Act::Snapshot);
+    in_act(Act::Snapshot, template_of_growth);
 }
 
-/// A mover of a growing filter has died between Decide and Deliver.
-#[test]
-fn in_a_remove_beside_a_mover_that_is_dead_while_the_filter_grows() {
+fn in_a_remove_beside_a_dead_mover(template: Template) {
     let directory = directory();
-    let (bytes, items) = template_of_growth(directory.path());
+    let (bytes, items) = template(directory.path());
     let file = directory.path().join("filter");
     let (mut cases, mut with_holds) = (0, 0);
     for death in 0.. {
@@ -363,8 +354,14 @@ fn in_a_remove_beside_a_mover_that_is_dead_while_the_filter_grows() {
         with_holds += usize::from(here > 1);
         cases += here;
     }
-    println!("Remove while the filter grows: {cases} cases, {with_holds} movers in the way");
+    println!("Remove: {cases} cases, {with_holds} movers in the way");
     assert!(with_holds > 0, "no remove holds a stripe");
+}
+
+/// A mover of a growing filter has died between Decide and Deliver.
+#[test]
+fn in_a_remove_beside_a_mover_that_is_dead_while_the_filter_grows() {
+    in_a_remove_beside_a_dead_mover(template_of_growth);
 }
 
 /// A child dies before each step of a doubling, from the memory of the new words to the end of the level.
@@ -426,17 +423,17 @@ fn in_growth() {
 
 #[test]
 fn in_an_insert_that_moves() {
-    in_act(Act::Insert);
+    in_act(Act::Insert, template);
 }
 
 #[test]
 fn in_insert_unique() {
-    in_act(Act::InsertUnique);
+    in_act(Act::InsertUnique, template);
 }
 
 #[test]
 fn in_a_snapshot() {
-    in_act(Act::Snapshot);
+    in_act(Act::Snapshot, template);
 }
 
 /// A child finds all seats taken, one of them by a dead mover. A remove that needs a seat repairs it first.
@@ -467,21 +464,5 @@ fn in_an_insert_that_has_the_last_seat() {
 /// A mover has died between Decide and Deliver: the remove of what it moved holds the stripe.
 #[test]
 fn in_a_remove_beside_a_mover_that_is_dead() {
-    let directory = directory();
-    let (template, items) = template(directory.path());
-    let bytes = fs::read(template).unwrap();
-    let file = directory.path().join("filter");
-    let (mut cases, mut with_holds) = (0, 0);
-    for death in 0.. {
-        rewrite(&file, &bytes);
-        if !dies(&file, Act::Insert, death, items) {
-            break;
-        }
-        let dead = fs::read(&file).unwrap();
-        let here = die_everywhere(|file| rewrite(file, &dead), &file, Act::Remove, items);
-        with_holds += usize::from(here > 1);
-        cases += here;
-    }
-    println!("Remove: {cases} cases, {with_holds} movers in the way");
-    assert!(with_holds > 0, "no remove holds a stripe");
+    in_a_remove_beside_a_dead_mover(template);
 }
