@@ -298,16 +298,15 @@ impl<K: Slot> Store for Host<'_, K> {
     fn go_on_load(&self, _: &[u8], position: u64, piece: &[u8]) -> Answer {
         let room = self.room();
         let mut key = self.key.borrow_mut();
-        let content = match key.get_mut() {
+        let entry = match key.get_mut() {
             Found::Nothing => return Err(NOT_FOUND),
             Found::OtherType => return Err(WRONG_TYPE),
-            Found::Value(entry) => entry.map(Entry::content_mut),
+            // Only filters are shared.
+            Found::Value(None) => return Err(refusal(&LoadError::Position)),
+            Found::Value(Some(entry)) => entry,
         };
-        let Some(content @ Content::Loading(_)) = content else {
+        let Content::Loading(loading) = entry.content_mut() else {
             return Err(refusal(&LoadError::Position));
-        };
-        let Content::Loading(loading) = content else {
-            return Err(INTERNAL);
         };
         let taken = loading.take(position, piece, room);
         // Charges the whole load, because a single piece is too small to be checked.
@@ -317,7 +316,7 @@ impl<K: Slot> Store for Host<'_, K> {
             Err(error) => Err(refusal(&error)),
             Ok(Progress::GoesOn) => Self::check_memory(&key, bytes),
             Ok(Progress::Done(filter)) => {
-                *content = Content::Filter(*filter);
+                *entry.content_mut() = Content::Filter(*filter);
                 if let Found::Value(entry) = key.get() {
                     self.windows.add(&*entry);
                 }
