@@ -49,7 +49,8 @@ pub struct Filter {
     deleted: AtomicU64,
 }
 
-/// Eight bytes more would make the values of the module an eighth larger, and 16 those of the server.
+/// The allocator's next size class is larger by an eighth. Eight bytes more would need it in the module,
+/// and 16 bytes more in the server.
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Filter>() == 200);
 
