@@ -218,6 +218,8 @@ pub enum Fault {
     FullUnchecked,
     /// An insert takes the filter for full although only another thread was in the way.
     FullWhenDisturbed,
+    /// A filter grows for an item whose copies alone occupy its words.
+    GrowForCopies,
     /// A writer changes a frozen word like any other.
     FrozenIgnored,
     /// A split cuts the old word before it has made the new one.
@@ -358,6 +360,7 @@ impl Fault {
             | Self::RemoveYoungest
             | Self::FullUnchecked
             | Self::FullWhenDisturbed
+            | Self::GrowForCopies
             | Self::FrozenIgnored
             | Self::SearchForgetsPlane
             | Self::HintEarly

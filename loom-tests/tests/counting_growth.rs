@@ -4,12 +4,17 @@ use crate::common::{
     find::LAW,
     removes::{ONCE, PRESENT},
 };
-use guira::model::{Counting, Fault, Growing, Item, Step};
+use guira::{
+    InsertError,
+    model::{Counting, Fault, Growing, Item, Step},
+};
 use guira_loom_tests::{P, Q, Scenario};
 
 type Grows = Counting<2, 6>;
 
 const COPIES: &str = "copies at rest";
+
+const GROWN: &str = "the filter has grown for copies of one item";
 
 const LEN: &str = "len and the words disagree";
 
@@ -122,6 +127,34 @@ fn move_and_insert(from: usize, split: usize) -> Scenario<Grows> {
         .large()
         .loads_only()
         .outcomes(&[[1, 0, 0]])
+}
+
+/// An insert of a class that fills both of its words, while a copy is removed: it takes the place of
+/// that copy, or there are too many, and the filter does not grow.
+fn full_pair(low: u64) -> Scenario<Grows> {
+    let x = ending(low, 0);
+    let name = format!("insert into a pair full of copies beside a remove, {low:03b}");
+    let full = move || Counting::new(&[&[(x, 4), (x, 4)], &[(x, 4), (x, 4)]]);
+    Scenario::new(&name, full)
+        .thread(move |filter: &Grows| match filter.try_insert(x) {
+            Ok(()) => 1_usize,
+            Err(error) => {
+                assert_eq!(error, InsertError::TooManyCopies, "the reason");
+                0
+            }
+        })
+        .thread(move |filter| usize::from(filter.remove(x)))
+        .law(move |filter, results| {
+            assert!(!filter.has_grown(), "{GROWN}");
+            assert_eq!(filter.copies_at_rest(x), 15 + results[0], "{COPIES}");
+        })
+        .outcomes(&[[0, 1], [1, 1]])
+}
+
+#[test]
+fn a_filter_does_not_grow_for_copies_of_one_item() {
+    full_pair(0b001).holds();
+    full_pair(0b001).must_fail(Fault::GrowForCopies, GROWN);
 }
 
 #[test]

@@ -113,9 +113,23 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Counting<SLOTS, PHASE_BITS> {
         self.0.count(item.0)
     }
 
-    /// `CuckooFilter::insert`.
+    /// `CuckooFilter::insert`. True if there was room.
     pub fn insert(&self, item: Item) -> bool {
-        self.0.insert(item.0).is_ok()
+        self.try_insert(item).is_ok()
+    }
+
+    /// `CuckooFilter::insert`.
+    ///
+    /// # Errors
+    ///
+    /// As `CuckooFilter::insert`.
+    pub fn try_insert(&self, item: Item) -> Result<(), InsertError> {
+        self.0.insert(item.0)
+    }
+
+    /// True if the first level after the smallest one has begun.
+    pub fn has_grown(&self) -> bool {
+        self.0.table.level() > 0 || self.0.table.is_growing(0)
     }
 
     /// `CuckooFilter::insert_unique`.

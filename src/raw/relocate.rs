@@ -129,31 +129,32 @@ impl<L: Layout> RawFilter<L> {
     ) -> Result<(), InsertError> {
         let (mut search, mut last) = (Search::default(), Round::Prepared);
         for round in 0..MAX_ROUNDS {
-            last = match self.round(hands, &mut search, round, class, fill) {
-                Ok(Round::Filled) => return Ok(()),
-                Ok(_) if until() => return Ok(()),
-                Ok(other) => other,
-                Err(Refusal::Memory) => return Err(InsertError::Memory),
-                Err(Refusal::Full) => return Err(self.why_full(class)),
+            last = match self.round(hands, &mut search, round, class, fill)? {
+                Round::Filled => return Ok(()),
+                _ if until() => return Ok(()),
+                other => other,
             };
         }
         let disturbed = last == Round::Disturbed;
-        Err(match self.why_full(class) {
-            InsertError::Full if search.was_parted() => InsertError::BlockedByScan,
-            InsertError::Full if faulty!(disturbed, FullWhenDisturbed => false) => {
-                InsertError::Contended
-            }
-            error => error,
+        Err(if self.is_full_of_copies(class) {
+            InsertError::TooManyCopies
+        } else if search.was_parted() {
+            InsertError::BlockedByScan
+        } else if faulty!(disturbed, FullWhenDisturbed => false) {
+            InsertError::Contended
+        } else {
+            InsertError::Full
         })
     }
 
-    /// Returns why there is no room for the class: its copies fill both words, or the filter is full.
-    #[cold]
-    fn why_full(&self, class: Class) -> InsertError {
-        match self.is_full_of_copies(class) {
-            true => InsertError::TooManyCopies,
-            false => InsertError::Full,
-        }
+    /// True if a slot of one of its words is occupied by another class.
+    fn has_others(&self, class: Class) -> bool {
+        let is_other = |entry| L::fingerprint(entry) != class.fingerprint;
+        [class.p, class.q].into_iter().any(|bucket| {
+            let word = self.table.load_for_update(class.fingerprint, bucket).word();
+            let is_marked = !word.is_unmarked() && word.mark_of(class.fingerprint).is_none();
+            is_marked || word.residents(class.fingerprint).any(is_other)
+        })
     }
 
     /// True if live copies of the class fill both of its words.
@@ -181,7 +182,7 @@ impl<L: Layout> RawFilter<L> {
         round: usize,
         class: Class,
         fill: Fill,
-    ) -> Result<Round, Refusal> {
+    ) -> Result<Round, InsertError> {
         let roots = [class.p, class.q];
         let wary = round > 0;
         let mut found = search.run(self, hands, class.fingerprint, &roots, wary);
@@ -198,12 +199,18 @@ impl<L: Layout> RawFilter<L> {
                 }
                 return Ok(Round::Filled);
             }
+        } else if faulty!(!self.has_others(class), GrowForCopies => self.is_full_of_copies(class)) {
+            // A split would not help. A concurrent remove may have made room since the search.
+            if self.is_full_of_copies(class) {
+                return Err(InsertError::TooManyCopies);
+            }
+            self.expire_pair(class);
         } else {
             if found != Found::Blocked || self.may_grow_when_blocked(round, search) {
-                match (self.grow(round, search, class), found) {
+                match (self.grow(round, search), found) {
                     (Ok(()), _) => return Ok(Round::Prepared),
                     (Err(Refusal::Full), Found::Blocked) => {}
-                    (Err(refusal), _) => return Err(refusal),
+                    (Err(refusal), _) => return Err(refusal.into()),
                 }
             }
             // Twice the number of chunks in each round: if that does not help, no scan is left.
@@ -252,10 +259,7 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// Splits words that the search has seen, if that can help a search without a path.
-    fn grow(&self, round: usize, search: &Search, class: Class) -> Result<(), Refusal> {
-        if self.is_full_of_copies(class) {
-            return Err(Refusal::Full);
-        }
+    fn grow(&self, round: usize, search: &Search) -> Result<(), Refusal> {
         let enough = |level: u32| {
             let slots = self.table.words_at(level) * L::slots_at(level);
             L::slots_at(level) == 1 || self.is_in_use(slots.div_ceil(SLOTS_FOR_AN_ITEM))

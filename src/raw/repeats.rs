@@ -14,15 +14,22 @@ use crate::{
 /// The number of repeats. Each filter with counters has memory of its own.
 pub(crate) type Repeats = Len<Heap>;
 
-/// How many low differences in a row show that few slots are in use. As in
-/// [`Len::is_at_least`], a stopped thread can make one of them low.
+/// How many differences decide by majority. A thread that is preempted within one of them can find
+/// any number, and it is not preempted within two of them (see [`Len::is_at_least`]).
 const LOOKS: usize = 3;
 
 impl<L: Layout> RawFilter<L> {
     /// The number of slots in use. Concurrent operations may be counted or not.
     #[inline]
     pub(crate) fn in_use(&self) -> usize {
+        self.in_use_beside(|| {})
+    }
+
+    /// [`in_use`](Self::in_use); `others` run between the two sums: in tests.
+    #[inline(always)]
+    fn in_use_beside(&self, others: impl FnOnce()) -> usize {
         let copies = self.len.sum();
+        others();
         copies - self.repeats_at_most(copies)
     }
 
@@ -36,10 +43,15 @@ impl<L: Layout> RawFilter<L> {
 
     /// True if this number of slots is in use. Concurrent operations may be counted or not.
     pub(super) fn is_in_use(&self, slots: usize) -> bool {
-        match self.repeats.get() {
-            None => self.len.is_at_least(slots),
-            Some(_) => (0..LOOKS).any(|_| self.in_use() >= slots),
+        self.is_in_use_beside(slots, || {})
+    }
+
+    fn is_in_use_beside(&self, slots: usize, mut others: impl FnMut()) -> bool {
+        if self.repeats.get().is_none() {
+            return self.len.is_at_least(slots);
         }
+        let enough = (0..LOOKS).filter(|_| self.in_use_beside(&mut others) >= slots);
+        enough.count() > LOOKS / 2
     }
 
     /// Counts the repeats by which `new` differs from the word `old` that it has replaced.
@@ -92,3 +104,6 @@ pub(super) fn count<W: Bucket>(repeats: &Repeats, old: W, new: W) {
         repeats.add(more);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,6 +18,7 @@ use super::{
     word::{Bucket, Phases},
 };
 use crate::{
+    error::InsertError,
     fault::{self, faulty, when_faulty},
     step::Step,
     sync::Ordering,
@@ -36,6 +37,15 @@ pub(crate) enum Refusal {
     Full,
     /// The allocator has no memory for the new planes.
     Memory,
+}
+
+impl From<Refusal> for InsertError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Full => Self::Full,
+            Refusal::Memory => Self::Memory,
+        }
+    }
 }
 
 impl<L: Layout> Table<L> {

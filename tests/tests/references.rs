@@ -19,6 +19,7 @@ fn hardly_any_chunk_outlives_its_references() {
     assert!(with > 10_000.0);
     // Of all chunks of the past, the false-positive rate; these are many times as many as those left.
     assert!(number("chunks without") < 0.2 * with, "{text}");
-    // Doublings depend on the schedule: 127 080 bytes are usual.
-    assert!(number("bytes of the filter") < 100.0 * with, "{text}");
+    // About 7 bytes for each chunk. A chunk that shares both words with a hot one makes the filter grow, but
+    // a level begins only while a sixteenth of the slots is in use.
+    assert!(number("bytes of the filter") < 150.0 * with, "{text}");
 }

@@ -2,12 +2,12 @@
 
 use super::*;
 use crate::{
-    raw::tests::{double, filter_and_class, growing, grown, put},
+    raw::tests::{double, filter_and_class, growing, grown, marked, put},
     sync::loads,
     table::{
         Levels,
         entry::{Entry, Fingerprint},
-        layout::{F10x6, F15x4, Growing, Word},
+        layout::{F10x6, F15x4, Growing, GrowingCounting, Word},
         word::{Bucket, Mark, Phases},
     },
 };
@@ -94,6 +94,48 @@ fn a_filter_does_not_grow_for_a_class_that_fills_its_pair() {
     // One of the two words is full of it, the other is not.
     assert_eq!(raw.insert(classes[0]), Err(InsertError::Full));
     assert!(grows());
+}
+
+/// After a remove of another thread, the class does not fill its pair any more. It still needs no
+/// further level, whichever copy was removed.
+#[test]
+fn a_filter_does_not_grow_for_a_class_that_has_just_filled_its_pair() {
+    let (raw, classes) = crowd();
+    raw.len.add(100);
+    for _ in 0..8 {
+        assert_eq!(raw.insert(classes[0]), Ok(()));
+    }
+    assert!(!raw.has_others(classes[0]) && raw.has_others(classes[1]));
+    assert!(raw.remove(classes[0]));
+    assert!(!raw.has_others(classes[0]));
+    put(
+        &raw,
+        classes[0].p,
+        marked::<Growing>(&classes[0], Mark::Outline),
+    );
+    assert!(!raw.has_others(classes[0]));
+    put(
+        &raw,
+        classes[0].p,
+        marked::<Growing>(&classes[1], Mark::Outline),
+    );
+    assert!(raw.has_others(classes[0]));
+}
+
+#[test]
+fn a_round_among_copies_does_not_grow_the_filter() {
+    let levels = Levels { first: 21, more: 9 };
+    let raw = RawFilter::<GrowingCounting<8>>::new(64, levels).expect("a few bytes");
+    let class = Class::of_resident(Fingerprint::new(1 << 39), 0, 64);
+    while raw.insert(class).is_ok() {}
+    let mut search = Search::default();
+    let mut round = || raw.round(Alone, &mut search, 0, class, Fill::Item(class.untagged()));
+    assert_eq!(round(), Err(InsertError::TooManyCopies));
+    assert!(raw.remove(class));
+    // Every slot is occupied, so the search finds nothing.
+    assert_eq!(round(), Ok(Round::Disturbed));
+    assert!(!raw.table.is_growing(raw.table.level()));
+    assert_eq!(raw.insert(class), Ok(()));
 }
 
 /// Where no path is found, one round tells: more are for threads that are in the way.
