@@ -50,6 +50,7 @@ pub struct SharedFilter<S = SeededState> {
     filter: CuckooFilter<S>,
     processes: Arc<Processes>,
     map: Arc<Map>,
+    was_closed_cleanly: bool,
 }
 
 impl SharedFilter {
@@ -304,10 +305,12 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
         let memory = Sparse::new(mapped.map.clone(), origin.clone());
         let processes = Processes::new(origin, mapped.map.clone(), mapped.header.members)?;
         let processes = Arc::new(processes);
+        let was_closed_cleanly = processes.none_died()?;
         let opened = Self {
             filter: mapped.filter(hasher, processes.clone(), Arc::new(memory))?,
             processes,
             map: mapped.map,
+            was_closed_cleanly,
         };
         opened.attach()?;
         Ok(opened)
@@ -358,7 +361,33 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
         self.repair();
         let locks = self.processes.lock_all_others().map_err(NotAlone::Io)?;
         let _locks = locks.ok_or(NotAlone::InUse)?;
-        Ok(self.filter.recount())
+        let items = self.filter.recount();
+        self.processes.note_recount();
+        Ok(items)
+    }
+
+    /// Returns false if a process was killed while it used the filter, before this `SharedFilter` was
+    /// opened and after the last [`recount`](Self::recount).
+    ///
+    /// No item is lost then, but [`len`](Self::len) may be off. A power failure can damage a file on disk
+    /// in a way that this method does not notice.
+    ///
+    /// ```
+    /// # use guira::CuckooFilter;
+    /// # use guira_shm::SharedFilter;
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("seen");
+    /// # let builder = CuckooFilter::builder().capacity(10_000);
+    /// // SAFETY: nothing else truncates or writes a file in this directory.
+    /// let mut filter = unsafe { SharedFilter::open_or_create(&path, builder) }?;
+    /// if !filter.was_closed_cleanly() {
+    ///     filter.recount()?;
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn was_closed_cleanly(&self) -> bool {
+        self.was_closed_cleanly
     }
 }
 

@@ -25,6 +25,9 @@ const FILTER: std::ops::Range<usize> = 4..FIXED;
 /// The word that counts the processes that have died.
 const DEATHS: usize = 32;
 
+/// The word that has the number of deaths at the last recount.
+const RECOUNTED: usize = 40;
+
 /// The word of the first seat.
 const SEATS: usize = 64;
 
@@ -129,17 +132,29 @@ pub struct Participants {
     pub deaths: u64,
 }
 
+/// The word of a seat whose process has left nothing.
+pub(crate) const FREE: u64 = 0;
+
+/// The word of a seat that a process has, or had when it died.
+pub(crate) const TAKEN: u64 = 1;
+
+/// The word of a seat whose process is known to be dead.
+pub(crate) const DEAD: u64 = 2;
+
 /// The seats in the first page, and the number of deaths.
 pub(crate) trait Seats {
-    /// The word of a seat: 0 if its process has left nothing.
+    /// The word of a seat.
     fn seat_word(&self, seat: usize) -> &AtomicU64;
 
     /// The number of processes that have died.
     fn deaths(&self) -> &AtomicU64;
 
+    /// That number at the last recount.
+    fn deaths_at_recount(&self) -> &AtomicU64;
+
     /// How many of `max` processes there are.
     fn participants(&self, max: usize) -> Participants {
-        let is_used = |&seat: &usize| self.seat_word(seat).load(Ordering::Acquire) != 0;
+        let is_used = |&seat: &usize| self.seat_word(seat).load(Ordering::Acquire) != FREE;
         Participants {
             in_use: (0..max).filter(is_used).count(),
             max,
@@ -156,5 +171,9 @@ impl<M: Memory> Seats for M {
 
     fn deaths(&self) -> &AtomicU64 {
         &self.words()[DEATHS]
+    }
+
+    fn deaths_at_recount(&self) -> &AtomicU64 {
+        &self.words()[RECOUNTED]
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     error::AttachError,
-    header::Seats,
+    header::{DEAD, FREE, Seats, TAKEN},
     locks::{Lock, Origin, is_locked, try_lock, unlock},
     map::Map,
 };
@@ -71,7 +71,7 @@ impl Processes {
                 continue;
             }
             let word = self.map.seat_word(member);
-            if word.load(Ordering::Acquire) != 0 {
+            if word.load(Ordering::Acquire) != FREE {
                 unlock(&file, member)?;
                 continue;
             }
@@ -85,7 +85,7 @@ impl Processes {
         // Relaxed: only the atomicity of the count matters.
         let turn = TURNS.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let seat = Seat::new(member as u32, turn);
-        self.map.seat_word(member).store(1, Ordering::Release);
+        self.map.seat_word(member).store(TAKEN, Ordering::Release);
         // AcqRel: a thread that sees the seat has the lock.
         let exchange = self.own.words()[SEAT].compare_exchange(
             0,
@@ -101,7 +101,7 @@ impl Processes {
             }
             // Another thread of this process was first, and this seat is free again.
             Err(first) => {
-                self.map.seat_word(member).store(0, Ordering::Release);
+                self.map.seat_word(member).store(FREE, Ordering::Release);
                 drop(lock);
                 Seat::of_word(first).ok_or_else(|| io::Error::from(io::ErrorKind::Other).into())
             }
@@ -130,6 +130,36 @@ impl Processes {
         Ok(Some(file))
     }
 
+    /// True if no process has died with a seat since the last recount.
+    pub(crate) fn none_died(&self) -> io::Result<bool> {
+        let file = self.origin.open()?;
+        for member in 0..self.members {
+            let word = self.map.seat_word(member);
+            // Acquire: a process that frees the seat of a dead one has counted its death before.
+            let load = || word.load(Ordering::Acquire);
+            let is_dead = match load() {
+                FREE => false,
+                DEAD => true,
+                // With the lock, no other process can take the seat.
+                _ => try_lock(&file, member)? && load() != FREE,
+            };
+            if is_dead {
+                return Ok(false);
+            }
+        }
+        // Relaxed: as above.
+        let deaths = self.map.deaths().load(Ordering::Relaxed);
+        Ok(deaths == self.map.deaths_at_recount().load(Ordering::Relaxed))
+    }
+
+    /// The number of items was counted, while no other process had a seat.
+    pub(crate) fn note_recount(&self) {
+        // Relaxed: a process that takes a seat later has synchronized by its lock.
+        let deaths = self.map.deaths().load(Ordering::Relaxed);
+        let at_recount = self.map.deaths_at_recount();
+        at_recount.store(deaths, Ordering::Relaxed);
+    }
+
     /// Calls `repair` for each dead member, and returns how many there were.
     fn repair_each(&self, repair: &mut dyn FnMut(usize) -> bool) -> io::Result<bool> {
         let own = self.seat_now().map(Seat::member);
@@ -137,17 +167,19 @@ impl Processes {
         let mut any = false;
         for member in (0..self.members).filter(|&member| Some(member) != own) {
             let word = self.map.seat_word(member);
-            if word.load(Ordering::Acquire) == 0 || !try_lock(&file, member)? {
+            if word.load(Ordering::Acquire) == FREE || !try_lock(&file, member)? {
                 continue;
             }
             // Another process may have repaired it before the lock.
-            if word.load(Ordering::Acquire) != 0 {
+            if word.load(Ordering::Acquire) != FREE {
                 any = true;
+                // Relaxed: nothing depends on when others learn this.
+                word.store(DEAD, Ordering::Relaxed);
                 if repair(member) {
                     // Relaxed: it counts, and orders nothing.
                     self.map.deaths().fetch_add(1, Ordering::Relaxed);
                     // Release: the repair comes before the next process with this seat.
-                    word.store(0, Ordering::Release);
+                    word.store(FREE, Ordering::Release);
                 }
             }
             unlock(&file, member)?;
@@ -197,7 +229,7 @@ impl Drop for Processes {
                 // Release: all calls of this process come before the next one with this seat.
                 self.map
                     .seat_word(seat.member())
-                    .store(0, Ordering::Release);
+                    .store(FREE, Ordering::Release);
                 drop(lock);
             }
             // In a child this would be the lock of its parent.

@@ -6,7 +6,7 @@
 mod common;
 
 use common::{
-    builder, create, directory, growing, in_child, of_layout, open, path, role, start, text,
+    builder, create, directory, fuse, growing, in_child, of_layout, open, path, role, start, text,
 };
 use guira::{BuildError, CuckooFilter, InsertError, SnapshotError};
 use guira_shm::{AttachError, NotAlone, OpenError, SharedFilter};
@@ -442,6 +442,31 @@ fn a_recount_needs_the_filter_for_itself() {
     assert_eq!(here.recount().unwrap(), 0);
 }
 
+/// Each opening tells, whether the death was repaired or not, until the items are counted.
+#[test]
+fn a_death_is_known_until_the_next_recount() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let first = create(&file, builder(100));
+    assert!(first.was_closed_cleanly() && open(&file).was_closed_cleanly());
+    drop(first);
+    assert!(open(&file).was_closed_cleanly());
+    for _ in 0..2 {
+        // The child ends without closing the filter.
+        let is_clean = || open(&file).was_closed_cleanly();
+        assert!(in_child(|| {
+            let filter = std::mem::ManuallyDrop::new(open(&file));
+            filter.was_closed_cleanly()
+        }));
+        assert!(!is_clean());
+        open(&file).repair();
+        assert!(!is_clean());
+        let mut filter = open(&file);
+        filter.recount().unwrap();
+        assert!(!filter.was_closed_cleanly() && is_clean());
+    }
+}
+
 #[test]
 fn a_file_that_is_replaced_takes_no_seat_of_the_new_one() {
     let directory = directory();
@@ -614,6 +639,20 @@ fn a_full_file_system_is_an_error_and_leaves_no_file() {
         ignored.is_ok()
             && setrlimit(Resource::RLIMIT_FSIZE, 65_536, 65_536).is_ok()
             && is_refused(ErrorKind::FileTooLarge)
+    }));
+}
+
+#[test]
+fn a_file_system_in_user_space_is_refused() {
+    let directory = directory();
+    let is_refused = |error| matches!(error, OpenError::FileSystem { name: "FUSE" });
+    assert!(in_child(|| {
+        if let Err(error) = fuse::mount_fuse(directory.path()) {
+            println!("no file system in user space can be mounted here: {error}");
+            return true;
+        }
+        is_refused(error(&directory.path().join(fuse::NAME)))
+            && is_refused(refused(&directory.path().join("new"), builder(100)))
     }));
 }
 

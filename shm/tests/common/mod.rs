@@ -1,5 +1,7 @@
 //! Children of a test: the test's own program, in which a test that has the name of a role plays it.
 
+pub(crate) mod fuse;
+
 use guira::{Builder, CuckooFilter, Prefer};
 use guira_shm::{SharedFilter, SharedReader};
 use std::{
