@@ -1,4 +1,4 @@
-//! The methods that `Filter` and `SharedFilter` have in common.
+//! The methods that `Filter`, `SharedFilter` and `SharedReader` have in common.
 
 use crate::{
     batch::{self, Keys, Refused},
@@ -7,8 +7,25 @@ use crate::{
 use guira::CuckooFilter;
 use pyo3::prelude::*;
 
-/// A filter of hashes.
-pub(crate) trait Hashed: Hashing + Sync {
+/// A filter in which hashes are looked up.
+pub(crate) trait Lookups: Hashing + Sync {
+    fn contains_hash(&self, hash: u64) -> bool;
+
+    fn count_hash(&self, hash: u64) -> usize;
+
+    fn contains_all(&self, hashes: &[u64], found: &mut [bool]);
+
+    fn len(&self) -> usize;
+
+    fn capacity(&self) -> usize;
+
+    fn max_capacity(&self) -> usize;
+
+    fn stats(&self) -> guira::Stats;
+}
+
+/// A filter of hashes that changes.
+pub(crate) trait Hashed: Lookups {
     fn table(&self) -> &CuckooFilter;
 
     fn add_hash(&self, py: Python<'_>, hash: u64) -> PyResult<()>;
@@ -17,12 +34,6 @@ pub(crate) trait Hashed: Hashing + Sync {
 
     fn discard_hash(&self, py: Python<'_>, hash: u64) -> PyResult<bool>;
 
-    fn contains_hash(&self, hash: u64) -> bool;
-
-    fn count_hash(&self, hash: u64) -> usize {
-        self.table().count_hash(hash)
-    }
-
     fn add_all(&self, hashes: &[u64]) -> Result<(), Refused>;
 
     fn add_unique_all(&self, hashes: &[u64], added: &mut [bool]) -> Result<(), Refused>;
@@ -30,27 +41,141 @@ pub(crate) trait Hashed: Hashing + Sync {
     fn discard_all(&self, hashes: &[u64], discarded: &mut [bool]) {
         self.table().remove_hash_batch(hashes, discarded);
     }
-
-    fn contains_all(&self, hashes: &[u64], found: &mut [bool]) {
-        self.table().contains_hash_batch(hashes, found);
-    }
-
-    fn len(&self) -> usize {
-        self.table().len()
-    }
-
-    fn capacity(&self) -> usize {
-        self.table().capacity()
-    }
-
-    fn stats(&self) -> guira::Stats {
-        self.table().stats()
-    }
 }
 
-/// Implements the methods of Python for a class that is [`Hashed`]. The second argument makes a filter
-/// `f` in the examples.
-macro_rules! methods {
+/// Implements the lookups of a class by those of its `table`, in Rust and in Python. The second argument
+/// makes a filter `f` with "ani" in the examples.
+macro_rules! lookups {
+    ($class:ident, $make_with_ani:literal) => {
+        impl crate::common::Lookups for $class {
+            #[inline]
+            fn contains_hash(&self, hash: u64) -> bool {
+                self.table.contains_hash(hash)
+            }
+
+            fn count_hash(&self, hash: u64) -> usize {
+                self.table.count_hash(hash)
+            }
+
+            fn contains_all(&self, hashes: &[u64], found: &mut [bool]) {
+                self.table.contains_hash_batch(hashes, found);
+            }
+
+            fn len(&self) -> usize {
+                self.table.len()
+            }
+
+            fn capacity(&self) -> usize {
+                self.table.capacity()
+            }
+
+            fn max_capacity(&self) -> usize {
+                self.table.max_capacity()
+            }
+
+            fn stats(&self) -> guira::Stats {
+                self.table.stats()
+            }
+        }
+
+        #[pymethods]
+        impl $class {
+            fn __contains__(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
+                Ok(self.contains_hash(self.rule().hash(item)?))
+            }
+
+            /// The number of copies of an item, and of items that collide with it.
+            #[pyo3(signature = (item, /))]
+            fn count(&self, item: &Bound<'_, PyAny>) -> PyResult<usize> {
+                Ok(self.count_hash(self.rule().hash(item)?))
+            }
+
+            /// The 64-bit hash of an item, for the methods whose names end in `_hashes`.
+            ///
+            #[doc = concat!("    >>> ", $make_with_ani)]
+            ///     >>> f.contains_hashes([f.hash_of("ani")])
+            ///     [True]
+            #[pyo3(signature = (item, /))]
+            fn hash_of(&self, item: &Bound<'_, PyAny>) -> PyResult<u64> {
+                self.rule().hash(item)
+            }
+
+            /// Whether each item is present: an ndarray for an array, and a list for other batches.
+            ///
+            #[doc = concat!("    >>> ", $make_with_ani)]
+            ///     >>> f.contains_many(["ani", "koel"])
+            ///     [True, False]
+            #[pyo3(signature = (items, /))]
+            fn contains_many<'py>(&self, items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+                crate::common::contains(self, items, crate::batch::Keys::Items(self.rule()))
+            }
+
+            /// `contains_many` with hashes.
+            #[pyo3(signature = (hashes, /))]
+            fn contains_hashes<'py>(
+                &self,
+                hashes: &Bound<'py, PyAny>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                crate::common::contains(self, hashes, crate::batch::Keys::Hashes)
+            }
+
+            /// The counters of the filter, for metrics.
+            #[pyo3(name = "stats")]
+            fn stats_object(&self) -> crate::stats::Stats {
+                self.stats().into()
+            }
+
+            fn __len__(&self) -> usize {
+                self.len()
+            }
+
+            fn __sizeof__(&self) -> usize {
+                self.stats().memory_usage
+            }
+
+            /// Distinct items for which there is room at the present size.
+            #[getter(capacity)]
+            fn capacity_now(&self) -> usize {
+                self.capacity()
+            }
+
+            /// Distinct items for which there is room at the largest size.
+            #[getter(max_capacity)]
+            fn capacity_at_most(&self) -> usize {
+                self.max_capacity()
+            }
+
+            /// The share of slots in use, from 0 to 1.
+            #[getter]
+            fn load_factor(&self) -> f64 {
+                self.stats().load_factor
+            }
+
+            /// The bytes that the filter occupies.
+            #[getter]
+            fn nbytes(&self) -> usize {
+                self.stats().memory_usage
+            }
+
+            /// The seed of the hashes. Keep it secret if strangers choose the items.
+            #[getter]
+            fn seed(&self) -> u64 {
+                self.rule().seed()
+            }
+
+            /// "any" or "bytes": which values are items.
+            #[getter(items)]
+            fn items_name(&self) -> &'static str {
+                self.rule().items.name()
+            }
+        }
+    };
+}
+pub(crate) use lookups;
+
+/// Implements the changes of a class that is [`Hashed`] in Python. The second argument makes a filter `f`
+/// in the examples.
+macro_rules! changes {
     ($class:ident, $make:literal) => {
         #[pymethods]
         impl $class {
@@ -80,10 +205,6 @@ macro_rules! methods {
                 self.add_unique_hash(item.py(), self.rule().hash(item)?)
             }
 
-            fn __contains__(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
-                Ok(self.contains_hash(self.rule().hash(item)?))
-            }
-
             /// Removes a copy of an item. True if there was one.
             ///
             #[doc = concat!("    >>> f = ", $make)]
@@ -109,23 +230,6 @@ macro_rules! methods {
                 }
             }
 
-            /// The number of copies of an item, and of items that collide with it.
-            #[pyo3(signature = (item, /))]
-            fn count(&self, item: &Bound<'_, PyAny>) -> PyResult<usize> {
-                Ok(self.count_hash(self.rule().hash(item)?))
-            }
-
-            /// The 64-bit hash of an item, for the methods whose names end in `_hashes`.
-            ///
-            #[doc = concat!("    >>> f = ", $make)]
-            ///     >>> f.update_hashes([f.hash_of("ani")])
-            ///     >>> "ani" in f
-            ///     True
-            #[pyo3(signature = (item, /))]
-            fn hash_of(&self, item: &Bound<'_, PyAny>) -> PyResult<u64> {
-                self.rule().hash(item)
-            }
-
             /// Adds a copy of each item.
             ///
             /// A batch is an iterable of items, a numpy array, another buffer, or a column of
@@ -139,17 +243,6 @@ macro_rules! methods {
             #[pyo3(signature = (items, /))]
             fn update(&self, items: &Bound<'_, PyAny>) -> PyResult<()> {
                 crate::common::update(self, items, crate::batch::Keys::Items(self.rule()))
-            }
-
-            /// Whether each item is present: an ndarray for an array, and a list for other batches.
-            ///
-            #[doc = concat!("    >>> f = ", $make)]
-            ///     >>> f.add("ani")
-            ///     >>> f.contains_many(["ani", "koel"])
-            ///     [True, False]
-            #[pyo3(signature = (items, /))]
-            fn contains_many<'py>(&self, items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-                crate::common::contains(self, items, crate::batch::Keys::Items(self.rule()))
             }
 
             /// `add_unique` of each item: which of them this call added.
@@ -183,15 +276,6 @@ macro_rules! methods {
                 crate::common::update(self, hashes, crate::batch::Keys::Hashes)
             }
 
-            /// `contains_many` with hashes.
-            #[pyo3(signature = (hashes, /))]
-            fn contains_hashes<'py>(
-                &self,
-                hashes: &Bound<'py, PyAny>,
-            ) -> PyResult<Bound<'py, PyAny>> {
-                crate::common::contains(self, hashes, crate::batch::Keys::Hashes)
-            }
-
             /// `add_unique_many` with hashes.
             #[pyo3(signature = (hashes, /))]
             fn add_unique_hashes<'py>(
@@ -209,60 +293,10 @@ macro_rules! methods {
             ) -> PyResult<Bound<'py, PyAny>> {
                 crate::common::discard(self, hashes, crate::batch::Keys::Hashes)
             }
-
-            /// The counters of the filter, for metrics.
-            #[pyo3(name = "stats")]
-            fn stats_object(&self) -> crate::stats::Stats {
-                self.stats().into()
-            }
-
-            fn __len__(&self) -> usize {
-                self.len()
-            }
-
-            fn __sizeof__(&self) -> usize {
-                self.stats().memory_usage
-            }
-
-            /// Distinct items for which there is room at the present size.
-            #[getter(capacity)]
-            fn capacity_now(&self) -> usize {
-                self.capacity()
-            }
-
-            /// Distinct items for which there is room at the largest size.
-            #[getter(max_capacity)]
-            fn capacity_at_most(&self) -> usize {
-                self.table().max_capacity()
-            }
-
-            /// The share of slots in use, from 0 to 1.
-            #[getter]
-            fn load_factor(&self) -> f64 {
-                self.stats().load_factor
-            }
-
-            /// The bytes that the filter occupies.
-            #[getter]
-            fn nbytes(&self) -> usize {
-                self.stats().memory_usage
-            }
-
-            /// The seed of the hashes. Keep it secret if strangers choose the items.
-            #[getter]
-            fn seed(&self) -> u64 {
-                self.rule().seed()
-            }
-
-            /// "any" or "bytes": which values are items.
-            #[getter(items)]
-            fn items_name(&self) -> &'static str {
-                self.rule().items.name()
-            }
         }
     };
 }
-pub(crate) use methods;
+pub(crate) use changes;
 
 pub(crate) fn update(
     filter: &impl Hashed,
@@ -273,7 +307,7 @@ pub(crate) fn update(
 }
 
 pub(crate) fn contains<'py>(
-    filter: &impl Hashed,
+    filter: &impl Lookups,
     items: &Bound<'py, PyAny>,
     keys: Keys<'_>,
 ) -> PyResult<Bound<'py, PyAny>> {

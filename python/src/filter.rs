@@ -5,7 +5,7 @@ mod methods;
 use crate::{
     arguments::Items,
     batch::Refused,
-    common::{Hashed, methods},
+    common::{Hashed, Lookups, changes, lookups},
     direct::Hashing,
     errors::insert_error,
     item::Rule,
@@ -84,11 +84,6 @@ impl Hashed for Filter {
         Ok(self.table.remove_hash(hash))
     }
 
-    #[inline]
-    fn contains_hash(&self, hash: u64) -> bool {
-        self.table.contains_hash(hash)
-    }
-
     fn add_all(&self, hashes: &[u64]) -> Result<(), Refused> {
         Ok(self.table.insert_hash_batch(hashes)?)
     }
@@ -98,4 +93,5 @@ impl Hashed for Filter {
     }
 }
 
-methods!(Filter, "Filter(100)");
+lookups!(Filter, "f = Filter(100); f.add(\"ani\")");
+changes!(Filter, "Filter(100)");

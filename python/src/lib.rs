@@ -44,7 +44,10 @@ use pyo3::prelude::*;
 mod _guira_filter {
     #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
     #[pymodule_export]
-    use super::shared::{Participants, SharedFileError, SharedFilter, restore_shared_filter};
+    use super::shared::{
+        Participants, SharedFileError, SharedFilter, SharedReader, restore_shared_filter,
+        restore_shared_reader,
+    };
     use super::*;
     #[pymodule_export]
     use super::{

@@ -2,11 +2,12 @@
 
 mod errors;
 mod methods;
+mod reader;
 
 use crate::{
-    arguments::Items,
+    arguments::{Items, Settings},
     batch::{Refused, Why},
-    common::{Hashed, methods},
+    common::{Hashed, Lookups, changes, lookups},
     direct::Hashing,
     item::Rule,
     snapshot::Source,
@@ -18,7 +19,9 @@ use guira::{BatchError, CuckooFilter, InsertError};
 use guira_shm::OpenError;
 pub(crate) use methods::{Participants, restore_shared_filter};
 use pyo3::prelude::*;
+pub(crate) use reader::{SharedReader, restore_shared_reader};
 use std::{
+    fs::{File, OpenOptions},
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -38,6 +41,7 @@ use std::{
 ///
 /// Put the file into `/dev/shm`, or onto a local disk. Open it once in each process. A child process
 /// may also use the filter that its parent opened. A pickle has only the path: it opens the file.
+/// `create_memfd` makes a filter without a file, and `SharedReader` opens a file for lookups only.
 ///
 /// Its items do not expire. `len` can be off after a process was killed: see `recount`.
 /// No program may truncate the file while it is in use: the next access would end the process with
@@ -46,7 +50,8 @@ use std::{
 pub(crate) struct SharedFilter {
     table: guira_shm::SharedFilter,
     rule: Rule,
-    path: PathBuf,
+    /// `None` for a memfd.
+    path: Option<PathBuf>,
 }
 
 impl SharedFilter {
@@ -56,11 +61,28 @@ impl SharedFilter {
         // SAFETY: the documentation of the class forbids to truncate the file. In Python there is no
         // other place to say so, as for `mmap` and `numpy.memmap`.
         let table = unsafe { guira_shm::SharedFilter::open(path) }?;
-        Ok(Self {
+        Ok(Self::of(table, Some(path.canonicalize()?), items))
+    }
+
+    #[expect(unsafe_code, reason = "as `open_file`")]
+    fn create_file(
+        path: &Path,
+        settings: Settings,
+        max_processes: usize,
+        items: Items,
+    ) -> Result<Self, OpenError> {
+        let builder = settings.builder();
+        // SAFETY: as in `open_file`.
+        drop(unsafe { guira_shm::SharedFilter::create_for(path, builder, max_processes) }?);
+        Self::open_file(path, items)
+    }
+
+    fn of(table: guira_shm::SharedFilter, path: Option<PathBuf>, items: Items) -> Self {
+        Self {
             rule: Rule::new(table.hasher(), items),
             table,
-            path: path.canonicalize()?,
-        })
+            path,
+        }
     }
 
     /// What an insert without a seat needs before it is tried again.
@@ -100,6 +122,18 @@ impl SharedFilter {
     }
 }
 
+/// The memory behind a descriptor, by a new descriptor. It is opened and not duplicated, because the number
+/// of a descriptor that is closed must be an error.
+fn open_again(descriptor: u32, write: bool) -> io::Result<File> {
+    let path = format!("/proc/self/fd/{descriptor}");
+    OpenOptions::new().read(true).write(write).open(path)
+}
+
+/// In the place of a path in errors.
+fn memfd() -> &'static Path {
+    Path::new("memfd")
+}
+
 impl Hashing for SharedFilter {
     #[inline]
     fn rule(&self) -> &Rule {
@@ -127,11 +161,6 @@ impl Hashed for SharedFilter {
         Ok(self.table.remove_hash(hash))
     }
 
-    #[inline]
-    fn contains_hash(&self, hash: u64) -> bool {
-        self.table.contains_hash(hash)
-    }
-
     fn add_all(&self, hashes: &[u64]) -> Result<(), Refused> {
         let added = self.table().insert_hash_batch(hashes);
         added.map_err(|error| self.refused(error))
@@ -153,4 +182,8 @@ impl Source for SharedFilter {
     }
 }
 
-methods!(SharedFilter, "SharedFilter.create(path, 100)");
+lookups!(
+    SharedFilter,
+    "f = SharedFilter.create(path, 100); f.add(\"ani\")"
+);
+changes!(SharedFilter, "SharedFilter.create(path, 100)");

@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING, Any
 import guira_filter
 import numpy as np
 import pytest
-from guira_filter import BusyError, Filter, FullError, SharedFileError, SharedFilter
+from guira_filter import (
+    BusyError,
+    Filter,
+    FullError,
+    SharedFileError,
+    SharedFilter,
+    SharedReader,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -396,6 +403,133 @@ except PermissionError:
         path.parent.chmod(0o755)
     f.add("ani")
     assert "ani" in f
+
+
+READER = """
+if os.getuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+f = g.SharedReader.open(a[0])
+try:
+    g.SharedFilter.open(a[0])
+    sys.exit("no error")
+except PermissionError:
+    pass
+print(len(f), f.contains_many(range(2000)) == [True] * 1000 + [False] * 1000)
+input()
+print(len(f), all(f.contains_many(range(2000))))
+"""
+
+
+def test_a_reader_needs_no_permission_to_write_and_no_seat(path: Path) -> None:
+    f = SharedFilter.create(path, 2000, 1e-8, seed=7, max_processes=1)
+    f.update(range(1000))
+    path.chmod(0o444)
+    reader = start(READER, path)
+    assert reader.stdout is not None
+    assert reader.stdout.readline() == "1000 True\n"
+    f.update(range(1000, 2000))
+    out, errors = reader.communicate("\n", timeout=300)
+    assert (reader.returncode, out) == (0, "2000 True\n"), errors
+    assert f.participants().in_use == 1
+    path.chmod(0o644)
+
+
+def test_a_reader_gives_the_answers_of_its_filter(path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as raised:
+        SharedReader.open(path)
+    assert raised.value.filename == str(path)
+    f = SharedFilter.create(path, 100, max_capacity=10_000, items="bytes")
+    reader = SharedReader.open(path, items="bytes")
+    f.update(f"{i}" for i in range(5000))
+    f.add("1")
+    keys = [f"{i}" for i in range(0, 10_000, 7)]
+    assert reader.contains_many(keys) == f.contains_many(keys)
+    hashes = np.array([f.hash_of(key) for key in keys], np.uint64)
+    assert (reader.contains_hashes(hashes) == f.contains_hashes(hashes)).all()
+    assert reader.hash_of("1") == f.hash_of("1")
+    assert "1" in reader
+    assert reader.count("1") == f.count("1") >= 2
+    for name in ("capacity", "max_capacity", "load_factor", "nbytes", "seed", "items", "path"):
+        assert getattr(reader, name) == getattr(f, name)
+    assert len(reader) == len(f) == reader.stats().items
+    assert repr(reader) == repr(f).replace("SharedFilter", "SharedReader")
+    assert reader.participants().in_use == 1
+    assert f.discard_many(["1", "1"]) == [True, True]
+    same = pickle.loads(pickle.dumps(reader))
+    assert (same.items, same.count("1")) == ("bytes", f.count("1"))
+    for name in ("add", "update", "discard", "clear", "to_bytes", "save"):
+        assert not hasattr(reader, name)
+    path.write_bytes(b"no filter")
+    with pytest.raises(SharedFileError):
+        SharedReader.open(path)
+
+
+RECEIVER = """
+f = g.SharedFilter.from_memfd(int(a[0]))
+os.close(int(a[0]))
+print(f.add_unique("ani"), f.add_unique("koel"), len(g.SharedReader.from_memfd(f.fileno())))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_filter_without_a_file_goes_by_its_descriptor() -> None:
+    f = SharedFilter.create_memfd(1000, 1e-6, max_capacity=10_000, seed=7, max_processes=2)
+    assert (f.path, f.max_capacity, f.participants().max) == (None, 10_000, 2)
+    assert repr(f) == f"SharedFilter(path=None, capacity={f.capacity}, items='any', len=0)"
+    f.add("ani")
+    fd = os.dup(f.fileno())
+    process = subprocess.run(
+        [
+            sys.executable,
+            "-u",
+            "-c",
+            f"import sys, os, signal, guira_filter as g; a = ['{fd}']{RECEIVER}",
+        ],
+        pass_fds=[fd],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.stdout == "False True 2\n", process.stderr
+    assert process.returncode == -signal.SIGKILL
+    assert f.contains_many(["ani", "koel"]) == [True, True]
+    assert f.was_closed_cleanly
+    assert f.repair() == 1
+    assert not SharedFilter.from_memfd(fd).was_closed_cleanly
+    os.close(fd)
+    for cannot in (SharedFilter.from_memfd, SharedReader.from_memfd):
+        with pytest.raises(FileNotFoundError):
+            cannot(fd)
+        with pytest.raises(ValueError, match=r"-1 is not in the range 0 to 2\*\*32 - 1"):
+            cannot(-1)
+    for unnamed in (f, SharedReader.from_memfd(f.fileno())):
+        with pytest.raises(TypeError, match="fileno"):
+            pickle.dumps(unnamed)
+
+
+def test_memory_that_can_be_truncated_is_refused(path: Path) -> None:
+    f = SharedFilter.create(path)
+    with pytest.raises(OSError, match="path"):
+        f.fileno()
+    with path.open("rb+") as file:
+        for cannot in (SharedFilter.from_memfd, SharedReader.from_memfd):
+            with pytest.raises(SharedFileError):
+                cannot(file.fileno())
+
+
+def test_a_death_is_known_until_the_next_recount(path: Path) -> None:
+    assert SharedFilter.create(path).was_closed_cleanly
+    killed = start("f = g.SharedFilter.open(a[0])\nos.kill(os.getpid(), signal.SIGKILL)", path)
+    killed.communicate()
+    for _ in range(2):
+        f = SharedFilter.open(path)
+        assert not f.was_closed_cleanly
+        f.repair()
+        del f
+    assert SharedFilter.recount(path) == 0
+    assert SharedFilter.open(path).was_closed_cleanly
 
 
 def test_other_systems_say_what_is_missing() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
-from guira_filter import ExpiringFilter, Filter, FullError, SharedFilter, Stats
+from guira_filter import ExpiringFilter, Filter, FullError, SharedFilter, SharedReader, Stats
 from numpy.typing import NDArray  # noqa: TC002
 
 f = Filter(1000, 0.01, max_capacity=5000, prefer="speed", counter_bits=4, seed=7)
@@ -47,8 +47,13 @@ s = SharedFilter.open_or_create("filter", 1000, 0.01, prefer="space", seed=7, ma
 s = SharedFilter.open(Path("filter"), items="bytes")
 won: bool = s.add_unique("a")
 each: NDArray[np.bool_] = s.add_unique_many(np.arange(3))
-path: Path = s.path
-exact: int = SharedFilter.recount(path) + s.repair() + s.participants().deaths
+path: Path | None = s.path
+exact: int = SharedFilter.recount(Path("filter")) + s.repair() + s.participants().deaths
+
+unnamed = SharedFilter.create_memfd(1000, seed=7)
+reader: SharedReader = SharedReader.from_memfd(unnamed.fileno())
+found: NDArray[np.bool_] = reader.contains_many(np.arange(3))
+clean: bool = "a" in SharedReader.open("filter") and unnamed.was_closed_cleanly
 
 
 def index(error: FullError) -> int:
@@ -66,6 +71,7 @@ f.union_with(copied)
 e.union_with(f)  # type: ignore[arg-type]
 f.seed = 5  # type: ignore[misc]
 SharedFilter("filter")  # type: ignore[call-arg]
+reader.add("a")  # type: ignore[attr-defined]
 s.merge(s)  # type: ignore[attr-defined]
 Filter(items="all")  # type: ignore[arg-type]
 ExpiringFilter()  # type: ignore[call-arg]

@@ -412,10 +412,21 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
         self.filter.contains_batch(items, results);
     }
 
+    /// [`CuckooFilter::contains_hash_batch`].
+    pub fn contains_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
+        self.filter.contains_hash_batch(hashes, results);
+    }
+
     /// [`CuckooFilter::count`].
     #[must_use]
     pub fn count<T: Hash + ?Sized>(&self, item: &T) -> usize {
         self.filter.count(item)
+    }
+
+    /// [`CuckooFilter::count_hash`].
+    #[must_use]
+    pub fn count_hash(&self, hash: u64) -> usize {
+        self.filter.count_hash(hash)
     }
 
     /// [`CuckooFilter::insert`].

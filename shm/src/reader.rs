@@ -147,6 +147,11 @@ impl<S: BuildHasher + 'static> SharedReader<S> {
         self.filter.contains_batch(items, results);
     }
 
+    /// [`CuckooFilter::contains_hash_batch`].
+    pub fn contains_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
+        self.filter.contains_hash_batch(hashes, results);
+    }
+
     /// [`CuckooFilter::count`].
     #[must_use]
     pub fn count<T: Hash + ?Sized>(&self, item: &T) -> usize {

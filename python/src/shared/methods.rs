@@ -3,37 +3,28 @@
 use super::{
     SharedFilter,
     errors::{attach_error, open_error, recount_error},
+    memfd, open_again,
 };
 use crate::{
     arguments::{Items, Preference, Settings, Whole},
-    common::Hashed,
+    common::Lookups,
     direct::Hashing,
     snapshot,
 };
 use guira_shm::OpenError;
-use pyo3::{exceptions::PyTypeError, prelude::*, types::PyBytes};
+use pyo3::{
+    exceptions::{PyOSError, PyTypeError},
+    prelude::*,
+    types::PyBytes,
+};
 use std::{
     io,
+    os::fd::AsRawFd,
     path::{Path, PathBuf},
 };
 
 /// The processes that can share a filter, unless `max_processes` says otherwise.
 const PROCESSES: usize = 63;
-
-impl SharedFilter {
-    #[expect(unsafe_code, reason = "as `open`")]
-    fn create_file(
-        path: &Path,
-        settings: Settings,
-        max_processes: usize,
-        items: Items,
-    ) -> Result<Self, OpenError> {
-        let builder = settings.builder();
-        // SAFETY: as in `open_file`.
-        drop(unsafe { guira_shm::SharedFilter::create_for(path, builder, max_processes) }?);
-        Self::open_file(path, items)
-    }
-}
 
 #[pymethods]
 impl SharedFilter {
@@ -151,6 +142,76 @@ impl SharedFilter {
         .map_err(|error| open_error(py, &path, error))
     }
 
+    /// Creates an empty filter in memory without a name, on which the arguments have the effect that they
+    /// have on `create`.
+    ///
+    /// Child processes use it, and other processes that get its `fileno`, for example by
+    /// `socket.send_fds`. The memory is freed with the last process that uses it.
+    ///
+    ///     >>> f = SharedFilter.create_memfd(1000)
+    ///     >>> f.add("ani")
+    ///     >>> "ani" in SharedFilter.from_memfd(f.fileno())  # usually in another process
+    ///     True
+    #[allow(clippy::too_many_arguments)] // They are keywords.
+    #[staticmethod]
+    #[pyo3(signature = (
+        capacity = Whole(1024), false_positive_rate = None, *, max_capacity = None,
+        prefer = Preference(guira::Prefer::Speed), fingerprint_bits = None, seed = None,
+        max_processes = Whole(PROCESSES), items = Items::Any,
+    ), text_signature = "(capacity=1024, false_positive_rate=None, *, max_capacity=None, \
+        prefer='speed', fingerprint_bits=None, seed=None, max_processes=63, items='any')")]
+    fn create_memfd(
+        py: Python<'_>,
+        capacity: Whole<usize>,
+        false_positive_rate: Option<f64>,
+        max_capacity: Option<Whole<usize>>,
+        prefer: Preference,
+        fingerprint_bits: Option<Whole<u32>>,
+        seed: Option<Whole<u64>>,
+        max_processes: Whole<usize>,
+        items: Items,
+    ) -> PyResult<Self> {
+        let settings = Settings {
+            capacity,
+            false_positive_rate,
+            max_capacity,
+            prefer,
+            fingerprint_bits,
+            seed,
+        };
+        let builder = settings.builder();
+        py.detach(|| guira_shm::SharedFilter::create_memfd_for(builder, max_processes.0))
+            .map(|table| Self::of(table, None, items))
+            .map_err(|error| open_error(py, memfd(), error))
+    }
+
+    /// Opens the filter behind a descriptor. The descriptor is not needed after that, and stays open.
+    ///
+    /// OSError if there is no memory behind it, and SharedFileError if that is no filter, or can be
+    /// truncated.
+    ///
+    /// items: must be the same in all processes.
+    #[staticmethod]
+    #[pyo3(
+        signature = (fd, /, *, items = Items::Any),
+        text_signature = "(fd, /, *, items='any')"
+    )]
+    fn from_memfd(py: Python<'_>, fd: Whole<u32>, items: Items) -> PyResult<Self> {
+        let open = || guira_shm::SharedFilter::from_memfd(open_again(fd.0, true)?.into());
+        py.detach(open)
+            .map(|table| Self::of(table, None, items))
+            .map_err(|error| open_error(py, memfd(), error))
+    }
+
+    /// The descriptor of a filter that `create_memfd` or `from_memfd` has made. OSError if the filter has
+    /// a path. The filter needs the descriptor, so do not close it.
+    fn fileno(&self) -> PyResult<i32> {
+        let descriptor = self.table.memfd().ok_or_else(|| {
+            PyOSError::new_err("a filter in a file has no descriptor: open it by its path")
+        })?;
+        Ok(descriptor.as_raw_fd())
+    }
+
     /// Counts the items of a file that no process uses, so that `len` is exact again after
     /// processes were killed. Returns the number.
     ///
@@ -197,17 +258,7 @@ impl SharedFilter {
 
     /// How many processes share the filter.
     fn participants(&self) -> Participants {
-        let guira_shm::Participants {
-            in_use,
-            max,
-            deaths,
-            ..
-        } = self.table.participants();
-        Participants {
-            in_use,
-            max,
-            deaths,
-        }
+        self.table.participants().into()
     }
 
     /// Removes all items.
@@ -238,16 +289,21 @@ impl SharedFilter {
         &self,
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyAny>, (PathBuf, &'static str))> {
+        let path = self.path.clone().ok_or_else(|| {
+            PyTypeError::new_err(
+                "a filter without a path cannot be pickled: send its fileno() to the other process",
+            )
+        })?;
         let restore = py
             .import("guira_filter._guira_filter")?
             .getattr("_restore_shared_filter")?;
-        Ok((restore, (self.path.clone(), self.rule().items.name())))
+        Ok((restore, (path, self.rule().items.name())))
     }
 
     fn __copy__(&self) -> PyResult<Self> {
         Err(PyTypeError::new_err(
-            "a shared filter is not copied: `SharedFilter.open(f.path)` is the same filter, and \
-             `Filter.from_bytes(f.to_bytes())` is one of this process",
+            "a shared filter is not copied: open it again for the same filter, and use \
+             `Filter.from_bytes(f.to_bytes())` for one of this process",
         ))
     }
 
@@ -258,16 +314,31 @@ impl SharedFilter {
     }
 
     fn __repr__(&self) -> String {
-        let (path, items) = (self.path.display(), self.rule().items.name());
-        let (capacity, len) = (self.capacity(), self.len());
-        format!("SharedFilter(path='{path}', capacity={capacity}, items='{items}', len={len})")
+        let path = shown_path(self.path.as_deref());
+        let (capacity, items, len) = (self.capacity(), self.rule().items.name(), self.len());
+        format!("SharedFilter(path={path}, capacity={capacity}, items='{items}', len={len})")
     }
 
-    /// The absolute path of the file when it was opened.
+    /// The absolute path of the file when it was opened. None for a filter without a file.
     #[getter]
-    fn path(&self) -> &Path {
-        &self.path
+    fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
+
+    /// False if a process was killed while it used the filter, before this object was made and after the
+    /// last `recount`. No item is lost then, but `len` may be off.
+    ///
+    ///     >>> SharedFilter.create(path, 1000).was_closed_cleanly
+    ///     True
+    #[getter]
+    fn was_closed_cleanly(&self) -> bool {
+        self.table.was_closed_cleanly()
+    }
+}
+
+/// A path in a `repr`.
+pub(super) fn shown_path(path: Option<&Path>) -> String {
+    path.map_or("None".into(), |path| format!("'{}'", path.display()))
 }
 
 /// The processes that share a filter.
@@ -280,6 +351,22 @@ pub(crate) struct Participants {
     max: usize,
     /// Processes that were killed and have been repaired.
     deaths: u64,
+}
+
+impl From<guira_shm::Participants> for Participants {
+    fn from(participants: guira_shm::Participants) -> Self {
+        let guira_shm::Participants {
+            in_use,
+            max,
+            deaths,
+            ..
+        } = participants;
+        Self {
+            in_use,
+            max,
+            deaths,
+        }
+    }
 }
 
 #[pymethods]
