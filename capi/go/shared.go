@@ -3,6 +3,19 @@ package guira
 /*
 #include <guira.h>
 #include <stdlib.h>
+
+// As in guira.go: the bytes of callers have a type.
+static bool reader_contains(const guira_reader *r, const uint8_t *item, size_t len) {
+	return guira_reader_contains(r, item, len);
+}
+static size_t reader_count(const guira_reader *r, const uint8_t *item, size_t len) {
+	return guira_reader_count(r, item, len);
+}
+static guira_status reader_contains_packed(const guira_reader *r, const uint8_t *data, size_t size,
+		const uint64_t *offsets, size_t n, bool *results) {
+	guira_items items = guira_packed(data, size, offsets, n);
+	return guira_reader_contains_many(r, &items, results);
+}
 */
 import "C"
 
@@ -15,16 +28,21 @@ import (
 
 // openBy makes a filter by a call for a path.
 func openBy(path string, of func(path *C.char, handle **C.guira_filter) C.guira_status) (*Filter, error) {
-	if strings.IndexByte(path, 0) >= 0 {
-		return nil, fmt.Errorf("%w: the path %q has a zero", ErrInvalid, path)
-	}
-	text := C.CString(path)
-	defer C.free(unsafe.Pointer(text))
 	var handle *C.guira_filter
-	if err := status(func() C.guira_status { return of(text, &handle) }); err != nil {
+	err := withPath(path, func(path *C.char) C.guira_status { return of(path, &handle) })
+	if err != nil {
 		return nil, err
 	}
 	return newFilter(handle), nil
+}
+
+func withPath(path string, call func(path *C.char) C.guira_status) error {
+	if strings.IndexByte(path, 0) >= 0 {
+		return fmt.Errorf("%w: the path %q has a zero", ErrInvalid, path)
+	}
+	text := C.CString(path)
+	defer C.free(unsafe.Pointer(text))
+	return status(func() C.guira_status { return call(text) })
 }
 
 // CreateShared creates a file with an empty filter for at most maxProcesses processes, where 0 means
@@ -97,4 +115,122 @@ func (f *Filter) Participants() (Participants, error) {
 		return C.guira_filter_participants(f.handle, &inUse, &most, &deaths)
 	})
 	return Participants{int(inUse), int(most), uint64(deaths)}, err
+}
+
+// WasClosedCleanly returns false if a process was killed while it used the filter, before this Filter was
+// opened and after the last Recount. No item is lost then, but Len may be off.
+func (f *Filter) WasClosedCleanly() (bool, error) {
+	defer runtime.KeepAlive(f)
+	var clean C.bool
+	err := status(func() C.guira_status { return C.guira_filter_was_closed_cleanly(f.handle, &clean) })
+	return bool(clean), err
+}
+
+// CreateMemfd makes an empty filter in memory without a name. Other processes that get its descriptor share
+// it. The rest is as for CreateShared.
+func CreateMemfd(options Options, maxProcesses uint32) (*Filter, error) {
+	c := options.c()
+	var handle *C.guira_filter
+	err := status(func() C.guira_status {
+		return C.guira_filter_create_memfd(&c, C.uint32_t(maxProcesses), &handle)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newFilter(handle), nil
+}
+
+// FromMemfd opens the filter behind a descriptor, which remains the caller's.
+func FromMemfd(descriptor uintptr) (*Filter, error) {
+	var handle *C.guira_filter
+	err := status(func() C.guira_status { return C.guira_filter_from_memfd(C.int(descriptor), &handle) })
+	if err != nil {
+		return nil, err
+	}
+	return newFilter(handle), nil
+}
+
+// Memfd is the descriptor of a filter of CreateMemfd or FromMemfd, and -1 for others. It belongs to the
+// filter.
+func (f *Filter) Memfd() int {
+	descriptor := C.guira_filter_memfd(f.handle)
+	runtime.KeepAlive(f)
+	return int(descriptor)
+}
+
+// Reader is a shared filter in which this process only looks items up. It needs no permission to write the
+// file, and takes no place. Close ends its use; without Close the garbage collector does.
+type Reader struct {
+	_      noCopy
+	handle *C.guira_reader
+}
+
+func newReader(handle *C.guira_reader) *Reader {
+	reader := &Reader{handle: handle}
+	runtime.SetFinalizer(reader, (*Reader).Close)
+	return reader
+}
+
+// OpenReader opens the filter in a file for lookups.
+func OpenReader(path string) (*Reader, error) {
+	var handle *C.guira_reader
+	err := withPath(path, func(path *C.char) C.guira_status {
+		return C.guira_reader_open_shared(path, &handle)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newReader(handle), nil
+}
+
+// ReaderFromMemfd opens the filter behind a descriptor for lookups. The descriptor remains the caller's.
+func ReaderFromMemfd(descriptor uintptr) (*Reader, error) {
+	var handle *C.guira_reader
+	err := status(func() C.guira_status { return C.guira_reader_from_memfd(C.int(descriptor), &handle) })
+	if err != nil {
+		return nil, err
+	}
+	return newReader(handle), nil
+}
+
+// Close ends the use of the reader. No other call may use it at the same time. Later lookups find the
+// filter empty.
+func (r *Reader) Close() {
+	C.guira_reader_free(r.handle)
+	r.handle = nil
+	runtime.SetFinalizer(r, nil)
+}
+
+// Contains says whether an item is present. False is certain; true is wrong at the false-positive rate.
+func (r *Reader) Contains(item string) bool {
+	found := C.reader_contains(r.handle, stringPointer(item), C.size_t(len(item)))
+	runtime.KeepAlive(r)
+	return bool(found)
+}
+
+// ContainsBatch sets found to whether each item is present.
+func (r *Reader) ContainsBatch(b *Batch, found []bool) error {
+	place, err := results(found, b.Len())
+	if err != nil {
+		return err
+	}
+	data, size, offsets, n := b.arguments()
+	defer runtime.KeepAlive(r)
+	return status(func() C.guira_status {
+		return C.reader_contains_packed(r.handle, data, size, offsets, n, place)
+	})
+}
+
+// Count is the number of copies of an item, and of items that collide with it.
+func (r *Reader) Count(item string) int {
+	copies := C.reader_count(r.handle, stringPointer(item), C.size_t(len(item)))
+	runtime.KeepAlive(r)
+	return int(copies)
+}
+
+// Len is the number of copies in the filter.
+func (r *Reader) Len() int {
+	n := C.guira_reader_len(r.handle)
+	runtime.KeepAlive(r)
+	return int(n)
 }

@@ -138,3 +138,69 @@ func TestShared(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestReader(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "shared")
+	if _, err := OpenReader(path); errors.Is(err, ErrUnsupported) {
+		t.Skip(err)
+	} else if !errors.Is(err, ErrMissing) {
+		t.Fatal(err)
+	}
+	if _, err := OpenReader("a\x00b"); !errors.Is(err, ErrInvalid) {
+		t.Fatal(err)
+	}
+	named, err := CreateShared(path, Options{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer named.Close()
+	unnamed, err := CreateMemfd(Options{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unnamed.Close()
+	same, err := FromMemfd(uintptr(unnamed.Memfd()))
+	if err != nil || named.Memfd() != -1 {
+		t.Fatal(named.Memfd(), err)
+	}
+	defer same.Close()
+	if _, err := FromMemfd(1 << 30); !errors.Is(err, ErrMissing) {
+		t.Fatal(err)
+	}
+	ofPath, err := OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofMemfd, err := ReaderFromMemfd(uintptr(unnamed.Memfd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for reader, filter := range map[*Reader]*Filter{ofPath: named, ofMemfd: same} {
+		if clean, err := filter.WasClosedCleanly(); !clean || err != nil {
+			t.Fatal(clean, err)
+		}
+		if reader.Contains("ani") || filter.Add("ani") != nil || !reader.Contains("ani") {
+			t.Fatal("the reader does not follow")
+		}
+		var b Batch
+		b.Append("ani")
+		b.Append("koel")
+		found := []bool{false, true}
+		if err := reader.ContainsBatch(&b, found); err != nil || !found[0] || found[1] {
+			t.Fatal(found, err)
+		}
+		if err := reader.ContainsBatch(&b, nil); !errors.Is(err, ErrInvalid) {
+			t.Fatal(err)
+		}
+		if reader.Count("ani") != 1 || reader.Len() != 1 {
+			t.Fatal(reader.Count("ani"), reader.Len())
+		}
+		reader.Close()
+		if reader.Contains("ani") || reader.Len() != 0 {
+			t.Fatal("closed")
+		}
+	}
+	if !unnamed.Contains("ani") {
+		t.Fatal("lost")
+	}
+}

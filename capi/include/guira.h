@@ -2,8 +2,8 @@
 //
 // For C and C++ programmers; capi/README.md is the manual. Generated from capi/src: do not edit.
 //
-// Pointers. A filter comes from `new`, `read`, `from_bytes`, `copy`, `create_shared`, `open_shared` or
-// `open_or_create_shared`, and ends with `free`. A length
+// Pointers. A filter comes from `new`, `read`, `from_bytes`, `copy`, `create_shared`, `open_shared`,
+// `open_or_create_shared`, `create_memfd` or `from_memfd`, and ends with `free`, as a reader does. A length
 // of 0 allows a null pointer. Memory passed to a call must not be written to during the call. Results
 // must not overlap each other, or what the call reads. Null where a value is needed, misaligned
 // pointers and impossible lengths are GUIRA_STATUS_INVALID; calls that return a plain value return
@@ -83,6 +83,10 @@ typedef struct guira_expiring guira_expiring;
 
 // A concurrent set of items, approximate, with removal and growth.
 typedef struct guira_filter guira_filter;
+
+// A shared filter in which this process only looks items up. It needs no permission to write the file,
+// and takes no place.
+typedef struct guira_reader guira_reader;
 
 // Bytes of the library. `guira_bytes_free` frees them.
 typedef struct {
@@ -572,6 +576,30 @@ guira_status guira_filter_open_or_create_shared(const char *path,
                                                 guira_filter **filter,
                                                 bool *created);
 
+// Makes an empty filter in memory without a name, and sets `*filter` to a handle, or to null on failure.
+// Child processes share it, and other processes that get its descriptor. `max_processes` and the options
+// are those of `guira_filter_create_shared`. The memory is freed with the last process that uses it, and
+// cannot be truncated.
+guira_status guira_filter_create_memfd(const guira_options *options,
+                                       uint32_t max_processes,
+                                       guira_filter **filter);
+
+// Opens the filter behind a descriptor of `guira_filter_create_memfd`, and sets `*filter` to a handle, or
+// to null on failure. The descriptor remains the caller's, and can be closed. Contents that are no filter
+// are `SNAPSHOT`, as is memory that can be truncated.
+guira_status guira_filter_from_memfd(int descriptor,
+                                     guira_filter **filter);
+
+// The descriptor of a filter that `guira_filter_create_memfd` or `guira_filter_from_memfd` has made, and
+// -1 for others. It belongs to the filter: do not close it. Send it to another process over a Unix
+// socket, for example.
+int guira_filter_memfd(const guira_filter *filter);
+
+// Sets `*clean` to false if a process was killed while it used the shared filter, before this handle was
+// made and after the last `guira_filter_recount`. No item is lost then, but `guira_filter_len` may be off.
+guira_status guira_filter_was_closed_cleanly(const guira_filter *filter,
+                                             bool *clean);
+
 // Whether processes share the filter.
 bool guira_filter_is_shared(const guira_filter *filter);
 
@@ -671,6 +699,45 @@ guira_status guira_filter_read(guira_read read,
                                void *context,
                                size_t max_bytes,
                                guira_filter **filter);
+
+// Opens the filter in the file `path` for lookups, and sets `*reader` to a handle, or to null on failure.
+// `MISSING` if there is no file. Any number of processes can do this. The rules for files are those of
+// `guira_filter_create_shared`.
+guira_status guira_reader_open_shared(const char *path,
+                                      guira_reader **reader);
+
+// Opens the filter behind a descriptor of `guira_filter_create_memfd` for lookups, and sets `*reader` to
+// a handle, or to null on failure. The descriptor need not be writable, and remains the caller's.
+guira_status guira_reader_from_memfd(int descriptor,
+                                     guira_reader **reader);
+
+// Ends the use of a reader. No other call may use it at the same time or later. Null is nothing.
+void guira_reader_free(guira_reader *reader);
+
+// Whether an item of `len` bytes is present. False is certain; true is wrong at the
+// false-positive rate.
+bool guira_reader_contains(const guira_reader *reader, const void *item, size_t len);
+
+// Whether the item with this hash is present. False is certain; true is wrong at the
+// false-positive rate.
+bool guira_reader_contains_hash(const guira_reader *reader, uint64_t hash);
+
+// Whether each item is present. `results` has `count` elements.
+guira_status guira_reader_contains_many(const guira_reader *reader,
+                                        const guira_items *items,
+                                        bool *results);
+
+// The copies of an item of `len` bytes, and of items that look alike.
+size_t guira_reader_count(const guira_reader *reader, const void *item, size_t len);
+
+// The hash of an item of `len` bytes in this filter, which is that of Rust's `[u8]`.
+uint64_t guira_reader_hash_bytes(const guira_reader *reader, const void *item, size_t len);
+
+// The copies in the filter. Exact while no thread writes, unless processes were killed.
+size_t guira_reader_len(const guira_reader *reader);
+
+// The items for which the filter has room at its present size.
+size_t guira_reader_capacity(const guira_reader *reader);
 
 // Explains the last status of this thread that was neither OK, FULL nor BUSY. Empty if there was
 // none. The text is UTF-8, of at most 255 bytes. It is valid until the next call on this thread.

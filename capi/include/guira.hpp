@@ -120,6 +120,23 @@ public:
         check(guira_filter_open_or_create_shared(path.c_str(), &options, max_processes, &made, nullptr));
         return filter(made);
     }
+    // A filter in memory without a name; `memfd` is its descriptor, by which other processes open it.
+    static filter create_memfd(const guira_options &options, std::uint32_t max_processes = 0) {
+        guira_filter *made = nullptr;
+        check(guira_filter_create_memfd(&options, max_processes, &made));
+        return filter(made);
+    }
+    static filter from_memfd(int descriptor) {
+        guira_filter *made = nullptr;
+        check(guira_filter_from_memfd(descriptor, &made));
+        return filter(made);
+    }
+    int memfd() const noexcept { return guira_filter_memfd(get()); }
+    bool was_closed_cleanly() const {
+        bool clean = false;
+        check(guira_filter_was_closed_cleanly(get(), &clean));
+        return clean;
+    }
     std::size_t slots_in_use() const noexcept { return guira_filter_slots_in_use(get()); }
     bool is_shared() const noexcept { return guira_filter_is_shared(get()); }
     void attach() { check(guira_filter_attach(get())); }
@@ -151,6 +168,37 @@ public:
         check(guira_filter_new(&options, &made));
         return made;
     }
+};
+
+// A shared filter in which this process only looks items up.
+class reader {
+public:
+    static reader open_shared(const std::string &path) {
+        guira_reader *made = nullptr;
+        check(guira_reader_open_shared(path.c_str(), &made));
+        return reader(made);
+    }
+    static reader from_memfd(int descriptor) {
+        guira_reader *made = nullptr;
+        check(guira_reader_from_memfd(descriptor, &made));
+        return reader(made);
+    }
+    guira_reader *get() const noexcept { return handle_.get(); }
+    bool contains(std::string_view item) const noexcept {
+        return guira_reader_contains(get(), item.data(), item.size());
+    }
+    void contains(const guira_items &items, bool *results) const {
+        check(guira_reader_contains_many(get(), &items, results));
+    }
+    std::size_t count(std::string_view item) const noexcept {
+        return guira_reader_count(get(), item.data(), item.size());
+    }
+    std::size_t size() const noexcept { return guira_reader_len(get()); }
+    // Takes the handle over.
+    explicit reader(guira_reader *handle) noexcept : handle_(handle, guira_reader_free) {}
+
+private:
+    std::unique_ptr<guira_reader, void (*)(guira_reader *)> handle_;
 };
 
 class expiring {

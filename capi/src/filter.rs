@@ -7,7 +7,7 @@ mod kind;
     not(all(target_os = "linux", target_pointer_width = "64")),
     path = "filter/unmapped.rs"
 )]
-mod mapped;
+pub(crate) mod mapped;
 mod processes;
 mod single;
 mod snapshot;
@@ -22,6 +22,7 @@ pub use batch::*;
 use guira::CuckooFilter;
 pub use hashes::*;
 use kind::Kind;
+pub(crate) use processes::path;
 pub use processes::*;
 pub use single::*;
 pub use snapshot::*;

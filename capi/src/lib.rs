@@ -33,6 +33,8 @@ mod guard;
 mod options;
 #[allow(unsafe_code)]
 mod pointer;
+#[allow(unsafe_code)]
+pub mod reader;
 mod status;
 #[allow(unsafe_code)]
 mod stream;
@@ -42,6 +44,7 @@ pub use bytes::{Bytes, guira_bytes_free};
 pub use expiring::Expiring;
 pub use filter::Filter;
 pub use options::{ExpiringOptions, Options, PREFER_SPACE, PREFER_SPEED};
+pub use reader::Reader;
 pub use status::{Status, guira_last_message, guira_version};
 pub use stream::{Clock, Read, Write};
 
@@ -52,4 +55,5 @@ const _: () = {
     const fn shared_by_threads<T: Send + Sync>() {}
     shared_by_threads::<Filter>();
     shared_by_threads::<Expiring>();
+    shared_by_threads::<Reader>();
 };

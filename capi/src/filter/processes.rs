@@ -11,7 +11,11 @@ use crate::{
     pointer::{self, Out},
     status::{Failure, Status},
 };
-use std::{ffi::c_char, path::Path, ptr};
+use std::{
+    ffi::{c_char, c_int},
+    path::Path,
+    ptr,
+};
 
 /// The default number of processes.
 const PROCESSES: u32 = 63;
@@ -22,7 +26,7 @@ const ATTEMPTS: usize = 100;
 /// # Safety
 ///
 /// As [`pointer::text`].
-unsafe fn path<'a>(path: *const c_char) -> Result<&'a Path, Failure> {
+pub(crate) unsafe fn path<'a>(path: *const c_char) -> Result<&'a Path, Failure> {
     // SAFETY: the caller promises it.
     let path = unsafe { pointer::text(path, "path") }?;
     #[cfg(unix)]
@@ -48,16 +52,19 @@ unsafe fn create(
 ) -> Result<Mapped, Failure> {
     // SAFETY: the caller promises it.
     let builder = unsafe { Options::builder(options) }?;
-    let max_processes = match max_processes {
-        0 => PROCESSES,
-        _ => max_processes,
-    };
     // SAFETY: the caller promises it.
-    unsafe { mapped::create(path, builder, max_processes as usize) }
+    unsafe { mapped::create(path, builder, most_processes(max_processes)) }
+}
+
+fn most_processes(max_processes: u32) -> usize {
+    match max_processes {
+        0 => PROCESSES as usize,
+        _ => max_processes as usize,
+    }
 }
 
 impl Filter {
-    fn of_file(filter: Mapped) -> Self {
+    fn of_memory(filter: Mapped) -> Self {
         Self(Kind::Mapped(Box::new(filter)))
     }
 }
@@ -87,7 +94,7 @@ pub unsafe extern "C" fn guira_filter_create_shared(
         let path = unsafe { self::path(path) }?;
         // SAFETY: the rules of the header, and of this function.
         let made = unsafe { create(path, options, max_processes) }?;
-        filter.give(Filter::of_file(made));
+        filter.give(Filter::of_memory(made));
         Ok(())
     })
 }
@@ -109,7 +116,7 @@ pub unsafe extern "C" fn guira_filter_open_shared(
         let path = unsafe { self::path(path) }?;
         // SAFETY: the rules of `guira_filter_create_shared`.
         let opened = unsafe { mapped::open(path) }?;
-        filter.give(Filter::of_file(opened));
+        filter.give(Filter::of_memory(opened));
         Ok(())
     })
 }
@@ -142,7 +149,7 @@ pub unsafe extern "C" fn guira_filter_open_or_create_shared(
             match unsafe { mapped::open(path) } {
                 Err(Failure(Status::Missing)) => {}
                 opened => {
-                    filter.give(Filter::of_file(opened?));
+                    filter.give(Filter::of_memory(opened?));
                     return Ok(());
                 }
             }
@@ -150,12 +157,86 @@ pub unsafe extern "C" fn guira_filter_open_or_create_shared(
             match unsafe { create(path, options, max_processes) } {
                 Err(Failure(Status::Exists | Status::Missing)) if !is_last => {}
                 made => {
-                    filter.give(Filter::of_file(made?));
+                    filter.give(Filter::of_memory(made?));
                     created.set(true);
                     return Ok(());
                 }
             }
         }
+    })
+}
+
+/// Makes an empty filter in memory without a name, and sets `*filter` to a handle, or to null on failure.
+/// Child processes share it, and other processes that get its descriptor. `max_processes` and the options
+/// are those of `guira_filter_create_shared`. The memory is freed with the last process that uses it, and
+/// cannot be truncated.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_create_memfd(
+    options: *const Options,
+    max_processes: u32,
+    filter: *mut *mut Filter,
+) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { Out::new(filter, "filter") }?;
+        filter.set(ptr::null_mut());
+        // SAFETY: the rules of the header.
+        let builder = unsafe { Options::builder(options) }?;
+        let made = mapped::create_memfd(builder, most_processes(max_processes))?;
+        filter.give(Filter::of_memory(made));
+        Ok(())
+    })
+}
+
+/// Opens the filter behind a descriptor of `guira_filter_create_memfd`, and sets `*filter` to a handle, or
+/// to null on failure. The descriptor remains the caller's, and can be closed. Contents that are no filter
+/// are `SNAPSHOT`, as is memory that can be truncated.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_from_memfd(
+    descriptor: c_int,
+    filter: *mut *mut Filter,
+) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { Out::new(filter, "filter") }?;
+        filter.set(ptr::null_mut());
+        filter.give(Filter::of_memory(mapped::of_memfd(descriptor)?));
+        Ok(())
+    })
+}
+
+/// The descriptor of a filter that `guira_filter_create_memfd` or `guira_filter_from_memfd` has made, and
+/// -1 for others. It belongs to the filter: do not close it. Send it to another process over a Unix
+/// socket, for example.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_memfd(filter: *const Filter) -> c_int {
+    guard::value(-1, -1, || {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        let descriptor = filter.mapped().ok().and_then(mapped::memfd);
+        Ok(descriptor.unwrap_or(-1))
+    })
+}
+
+/// Sets `*clean` to false if a process was killed while it used the shared filter, before this handle was
+/// made and after the last `guira_filter_recount`. No item is lost then, but `guira_filter_len` may be off.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_was_closed_cleanly(
+    filter: *const Filter,
+    clean: *mut bool,
+) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header.
+        let clean = unsafe { Out::new(clean, "clean") }?;
+        clean.set(false);
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        clean.set(filter.mapped()?.was_closed_cleanly());
+        Ok(())
     })
 }
 

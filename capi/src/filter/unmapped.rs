@@ -2,9 +2,11 @@
 
 use crate::status::{Failure, Status};
 use guira::{Builder, CuckooFilter, InsertError, SeededState};
-use std::path::Path;
+use std::{ffi::c_int, path::Path};
 
 pub(crate) enum Mapped {}
+
+pub(crate) enum Reader {}
 
 /// What [`Mapped::participants`] would return.
 pub(crate) struct Participants {
@@ -45,7 +47,61 @@ pub(crate) unsafe fn open(_: &Path) -> Result<Mapped, Failure> {
     Err(unsupported())
 }
 
+/// # Safety
+///
+/// Always safe.
+#[allow(unsafe_code)]
+pub(crate) unsafe fn open_reader(_: &Path) -> Result<Reader, Failure> {
+    Err(unsupported())
+}
+
+pub(crate) fn create_memfd(_: Builder<SeededState>, _: usize) -> Result<Mapped, Failure> {
+    Err(unsupported())
+}
+
+pub(crate) fn of_memfd(_: c_int) -> Result<Mapped, Failure> {
+    Err(unsupported())
+}
+
+pub(crate) fn reader_of_memfd(_: c_int) -> Result<Reader, Failure> {
+    Err(unsupported())
+}
+
+pub(crate) fn memfd(filter: &Mapped) -> Option<c_int> {
+    match *filter {}
+}
+
+impl Reader {
+    pub(crate) fn contains_hash(&self, _: u64) -> bool {
+        match *self {}
+    }
+
+    pub(crate) fn contains_hash_batch(&self, _: &[u64], _: &mut [bool]) {
+        match *self {}
+    }
+
+    pub(crate) fn count_hash(&self, _: u64) -> usize {
+        match *self {}
+    }
+
+    pub(crate) fn hasher(&self) -> &SeededState {
+        match *self {}
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match *self {}
+    }
+
+    pub(crate) fn capacity(&self) -> usize {
+        match *self {}
+    }
+}
+
 impl Mapped {
+    pub(crate) fn was_closed_cleanly(&self) -> bool {
+        match *self {}
+    }
+
     pub(crate) fn as_filter(&self) -> &CuckooFilter {
         match *self {}
     }

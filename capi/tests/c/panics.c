@@ -58,7 +58,10 @@ static void filters(void) {
     INTERNAL(guira_filter_repair(f, &done));
     INTERNAL(guira_filter_recount(f, &done));
     INTERNAL(guira_filter_participants(f, &done, &done, &number));
-    CHECK(!guira_filter_is_shared(f));
+    INTERNAL(guira_filter_create_memfd(&options, 0, &other));
+    INTERNAL(guira_filter_from_memfd(0, &other));
+    INTERNAL(guira_filter_was_closed_cleanly(f, &yes));
+    CHECK(!guira_filter_is_shared(f) && guira_filter_memfd(f) == -1);
     // A lookup that fails must not say that an item is absent.
     CHECK(guira_filter_contains(f, "y", 1) && guira_filter_contains_hash(f, 1));
     CHECK(!guira_filter_remove(f, "x", 1) && !guira_filter_remove_hash(f, 1));
@@ -75,6 +78,22 @@ static void filters(void) {
     guira_fault_panic(false);
     CHECK(guira_filter_contains(f, "x", 1) && guira_filter_len(f) == 1);
     guira_filter_free(f);
+}
+
+static void readers(void) {
+    guira_reader *r = NULL;
+    bool yes = false;
+    uint64_t number = 0;
+    guira_items items = guira_hashes(&number, 1);
+    guira_fault_panic(true);
+    INTERNAL(guira_reader_open_shared("x", &r));
+    INTERNAL(guira_reader_from_memfd(0, &r));
+    INTERNAL(guira_reader_contains_many(r, &items, &yes));
+    CHECK(guira_reader_contains(r, "x", 1) && guira_reader_contains_hash(r, 1));
+    CHECK(guira_reader_count(r, "x", 1) == 0 && guira_reader_hash_bytes(r, "x", 1) == 0);
+    CHECK(guira_reader_len(r) == 0 && guira_reader_capacity(r) == 0);
+    guira_reader_free(r);
+    guira_fault_panic(false);
 }
 
 static void expiring_filters(void) {
@@ -135,6 +154,7 @@ static void expiring_filters(void) {
 
 int main(void) {
     filters();
+    readers();
     expiring_filters();
     CHECK(guira_version() != NULL);
     puts("panics.c: passed");

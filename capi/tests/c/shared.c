@@ -173,6 +173,7 @@ static void every_call_takes_a_shared_handle(void) {
     REFUSED(GUIRA_STATUS_UNSUPPORTED, "not shared", guira_filter_repair(heap, NULL));
     REFUSED(GUIRA_STATUS_UNSUPPORTED, "not shared", guira_filter_recount(heap, NULL));
     REFUSED(GUIRA_STATUS_UNSUPPORTED, "not shared", guira_filter_participants(heap, NULL, NULL, NULL));
+    REFUSED(GUIRA_STATUS_UNSUPPORTED, "not shared", guira_filter_was_closed_cleanly(heap, &added));
     guira_filter_free(f);
     guira_filter_free(other);
     guira_filter_free(copy);
@@ -485,6 +486,107 @@ static void a_file_that_is_replaced_stays_usable(void) {
     guira_filter_free(other);
 }
 
+// A reader sees what others add, takes no place, and needs no permission to write.
+static void readers_look_items_up(void) {
+    const char *file = fresh();
+    guira_reader *r = (guira_reader *)1;
+    REFUSED(GUIRA_STATUS_MISSING, "No such file", guira_reader_open_shared(file, &r));
+    CHECK(r == NULL);
+    guira_filter *f = create(file, 1000);
+    CHECK(chmod(file, 0444) == 0);
+    OK(guira_reader_open_shared(file, &r));
+    enum { MANY = 600 };
+    uint64_t hashes[MANY + 1];
+    bool results[MANY + 1];
+    for (uint64_t i = 0; i < MANY; i++) {
+        hashes[i] = guira_reader_hash_bytes(r, &i, sizeof i);
+        CHECK(hashes[i] == guira_filter_hash_bytes(f, &i, sizeof i) && !guira_reader_contains_hash(r, hashes[i]));
+        OK(guira_filter_add(f, &i, sizeof i));
+        CHECK(guira_reader_contains(r, &i, sizeof i) && guira_reader_contains_hash(r, hashes[i]));
+        CHECK(guira_reader_count(r, &i, sizeof i) == guira_filter_count(f, &i, sizeof i));
+    }
+    hashes[MANY] = guira_reader_hash_bytes(r, "koel", 4);
+    guira_items items = guira_hashes(hashes, MANY + 1);
+    OK(guira_reader_contains_many(r, &items, results));
+    for (size_t i = 0; i <= MANY; i++) CHECK(results[i] == (i < MANY));
+    CHECK(guira_reader_len(r) == MANY && guira_reader_capacity(r) == guira_filter_capacity(f));
+    size_t in_use = 0;
+    OK(guira_filter_participants(f, &in_use, NULL, NULL));
+    CHECK(in_use == 1);
+    guira_reader_free(r);
+    INVALID("reader is null", guira_reader_open_shared(file, NULL));
+    INVALID("path is null", guira_reader_open_shared(NULL, &r));
+    INVALID("reader is null", guira_reader_contains_many(NULL, &items, results));
+    guira_filter_free(f);
+    OK(guira_reader_open_shared(file, &r));
+    INVALID("items is null", guira_reader_contains_many(r, NULL, results));
+    CHECK(guira_reader_contains_hash(r, hashes[0]));
+    guira_reader_free(r);
+    guira_reader_free(NULL);
+}
+
+typedef struct {
+    int descriptor;
+    bool dies;
+} receiver;
+
+static void add_by_descriptor(void *argument) {
+    const receiver *self = argument;
+    guira_filter *f = NULL;
+    bool clean = false;
+    OK(guira_filter_from_memfd(self->descriptor, &f));
+    CHECK(close(self->descriptor) == 0);
+    OK(guira_filter_was_closed_cleanly(f, &clean));
+    CHECK(clean);
+    OK(guira_filter_add(f, self->dies ? "ani" : "koel", self->dies ? 3 : 4));
+    if (self->dies) kill(getpid(), SIGKILL);
+    guira_filter_free(f);
+}
+
+static void a_filter_without_a_file_goes_by_its_descriptor(void) {
+    guira_options made = options(1000);
+    guira_filter *f = NULL, *other = NULL, *heap = new_filter(100, 7);
+    guira_reader *r = NULL;
+    bool clean = false;
+    int status = 0;
+    OK(guira_filter_create_memfd(&made, 2, &f));
+    receiver self = {dup(guira_filter_memfd(f)), false};
+    CHECK(self.descriptor >= 0 && guira_filter_memfd(heap) == -1);
+    ended(start(add_by_descriptor, &self));
+    self.dies = true;
+    pid_t pid = start(add_by_descriptor, &self);
+    CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+    CHECK(guira_filter_contains(f, "ani", 3) && guira_filter_contains(f, "koel", 4));
+    OK(guira_filter_was_closed_cleanly(f, &clean));
+    CHECK(clean);
+    // Opening takes the place of the dead process.
+    OK(guira_filter_from_memfd(self.descriptor, &other));
+    OK(guira_filter_was_closed_cleanly(other, &clean));
+    CHECK(!clean);
+    guira_filter_free(other);
+    OK(guira_filter_recount(f, NULL));
+    OK(guira_filter_from_memfd(self.descriptor, &other));
+    OK(guira_filter_was_closed_cleanly(other, &clean));
+    CHECK(clean);
+    OK(guira_reader_from_memfd(self.descriptor, &r));
+    CHECK(close(self.descriptor) == 0 && guira_reader_contains(r, "ani", 3) && guira_reader_len(r) == 2);
+    guira_reader_free(r);
+    guira_filter_free(heap);
+    REFUSED(GUIRA_STATUS_MISSING, "descriptor", guira_filter_from_memfd(self.descriptor, &heap));
+    REFUSED(GUIRA_STATUS_MISSING, "descriptor -1", guira_reader_from_memfd(-1, &r));
+    int file = open(fresh(), O_RDWR | O_CREAT, 0600);
+    CHECK(file >= 0);
+    REFUSED(GUIRA_STATUS_SNAPSHOT, "sealed", guira_filter_from_memfd(file, &heap));
+    REFUSED(GUIRA_STATUS_SNAPSHOT, "sealed", guira_reader_from_memfd(file, &r));
+    CHECK(heap == NULL && r == NULL && close(file) == 0);
+    INVALID("filter is null", guira_filter_create_memfd(&made, 2, NULL));
+    INVALID("options is null", guira_filter_create_memfd(NULL, 2, &heap));
+    INVALID("filter is null", guira_filter_from_memfd(0, NULL));
+    INVALID("clean is null", guira_filter_was_closed_cleanly(f, NULL));
+    guira_filter_free(other);
+    guira_filter_free(f);
+}
+
 static void remove_all_files(void) {
     DIR *files = opendir(directory);
     CHECK(files != NULL);
@@ -506,6 +608,8 @@ int main(void) {
     other_files_are_refused();
     hostile_contents_are_survived();
     a_file_that_is_replaced_stays_usable();
+    readers_look_items_up();
+    a_filter_without_a_file_goes_by_its_descriptor();
     remove_all_files();
 #else
     guira_filter *f = NULL;
@@ -513,7 +617,12 @@ int main(void) {
     REFUSED(GUIRA_STATUS_UNSUPPORTED, "Linux", guira_filter_create_shared(fresh(), &made, 0, &f));
     REFUSED(GUIRA_STATUS_UNSUPPORTED, "Linux", guira_filter_open_shared(path, &f));
     REFUSED(GUIRA_STATUS_UNSUPPORTED, "Linux", guira_filter_open_or_create_shared(path, &made, 0, &f, NULL));
-    CHECK(f == NULL);
+    REFUSED(GUIRA_STATUS_UNSUPPORTED, "Linux", guira_filter_create_memfd(&made, 0, &f));
+    REFUSED(GUIRA_STATUS_UNSUPPORTED, "Linux", guira_filter_from_memfd(0, &f));
+    guira_reader *r = NULL;
+    REFUSED(GUIRA_STATUS_UNSUPPORTED, "Linux", guira_reader_open_shared(path, &r));
+    REFUSED(GUIRA_STATUS_UNSUPPORTED, "Linux", guira_reader_from_memfd(0, &r));
+    CHECK(f == NULL && r == NULL);
 #endif
     puts("shared.c: passed");
     return 0;

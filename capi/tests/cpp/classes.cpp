@@ -45,6 +45,13 @@ static void shared_filters() {
     { guira::filter ended = std::move(other); }
     CHECK(one.recount() == 1 && guira::filter::from_bytes(one.to_bytes()).contains("ani"));
     CHECK(guira::filter::open_or_create_shared(path, options).size() == 1);
+    guira::reader reader = guira::reader::open_shared(path);
+    CHECK(reader.contains("ani") && reader.count("ani") == 1 && reader.size() == 1);
+    CHECK(one.was_closed_cleanly() && one.memfd() == -1);
+    guira::filter unnamed = guira::filter::create_memfd(options), same = guira::filter::from_memfd(unnamed.memfd());
+    same.add("koel");
+    CHECK(guira::reader::from_memfd(unnamed.memfd()).contains("koel"));
+    CHECK(status_of([&] { guira::reader::from_memfd(-1); }) == GUIRA_STATUS_MISSING);
     std::remove(path.c_str());
 }
 
