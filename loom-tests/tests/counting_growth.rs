@@ -129,8 +129,8 @@ fn move_and_insert(from: usize, split: usize) -> Scenario<Grows> {
         .outcomes(&[[1, 0, 0]])
 }
 
-/// An insert of a class that fills both of its words, while a copy is removed: it takes the place of
-/// that copy, or there are too many, and the filter does not grow.
+/// An insert of a class that fills both of its words, while a copy is removed. The insert takes the place of
+/// that copy, or returns `TooManyCopies`. The filter does not grow.
 fn full_pair(low: u64) -> Scenario<Grows> {
     let x = ending(low, 0);
     let name = format!("insert into a pair full of copies beside a remove, {low:03b}");
