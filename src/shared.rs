@@ -73,9 +73,10 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     #[doc(hidden)]
     #[inline(always)]
     pub fn contains_hash_shared(&self, hash: u64) -> bool {
-        // As in `contains_hash`: the usual layout inline.
+        // As in `contains_hash`: the usual layouts inline.
         match &self.raw {
             AnyFilter::Shared(AnyShared::F15x4(raw)) => raw.contains(raw.class(hash)),
+            AnyFilter::Shared(AnyShared::Growing(raw)) => raw.contains(raw.class(hash)),
             _ => self.contains_in_other_layouts(hash),
         }
     }
