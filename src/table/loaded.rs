@@ -108,7 +108,7 @@ impl<'a, L: Layout> Loaded<'a, L> {
 
     /// The word with its reservation, if it has one.
     #[inline]
-    fn word_in_table(self) -> Word<L> {
+    pub(super) fn word_in_table(self) -> Word<L> {
         Word::<L>::unpack(self.bits.0)
     }
 }

@@ -84,7 +84,7 @@ impl<'a, L: Layout> View<'a, L> {
     pub(crate) fn load_for_update(&self, fingerprint: Fingerprint, bucket: usize) -> Loaded<'a, L> {
         let hint = self.table.hint();
         let loaded = Loaded::<L>::load(self.plane_of_hint(hint, fingerprint).atomic(bucket));
-        if !L::GROWS || loaded.word().is_in_phase(hint) {
+        if !L::GROWS || loaded.word_in_table().is_in_phase(hint) {
             return loaded;
         }
         self.table.load_for_update_from(hint, fingerprint, bucket)
@@ -117,7 +117,9 @@ impl<'a, L: Layout> View<'a, L> {
             Loaded::<L>::load(plane.atomic(one)),
             Loaded::<L>::load(plane.atomic(other)),
         );
-        if !L::GROWS || Word::<L>::both_in_phase(both.0.word(), both.1.word(), hint) {
+        // A reservation does not hide the phase.
+        let [in_one, in_other] = [both.0, both.1].map(Loaded::word_in_table);
+        if !L::GROWS || Word::<L>::both_in_phase(in_one, in_other, hint) {
             return both;
         }
         let one = self.table.load_for_update_from(hint, fingerprint, one);

@@ -74,23 +74,7 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// words may be reserved; the result has no reservation.
     #[inline(always)]
     fn minus_in_first(p: Bits, q: Bits, entry: Entry) -> Minus {
-        let [p, q] = [p, q].map(|bits| Self::unpack(bits.0).without_reservation());
-        if !(p.is_unmarked() && q.is_unmarked()) {
-            return Minus::Marked;
-        }
-        if let Some(minus) = Self::uncounted_in_first(p, q, entry) {
-            return minus;
-        }
-        let (of_p, of_q) = (p.minus(entry), q.minus(entry));
-        let in_p = of_p != p;
-        let (from, new) = select_unpredictable(in_p, (p, of_p), (q, of_q));
-        match new == from {
-            true => Minus::Nothing,
-            false => Minus::Taken {
-                in_p,
-                new: Bits(new.pack()),
-            },
-        }
+        minus_in_first::<Self>(p, q, entry)
     }
 
     /// [`minus_in_first`](Self::minus_in_first) of a word with counters, if neither word is reserved or
@@ -272,6 +256,28 @@ fn plus_in_emptier<W: Bucket>(one: Bits, other: Bits, entry: Entry) -> Option<(b
     let into = select_unpredictable(in_other, other, one);
     let new = into.plus(entry);
     (new != into).then(|| (in_other, Bits(new.pack())))
+}
+
+/// [`Bucket::minus_in_first`] by means of the decoded contents.
+#[inline(always)]
+fn minus_in_first<W: Bucket>(p: Bits, q: Bits, entry: Entry) -> Minus {
+    let [p, q] = [p, q].map(|bits| W::unpack(bits.0).without_reservation());
+    if !(p.is_unmarked() && q.is_unmarked()) {
+        return Minus::Marked;
+    }
+    if let Some(minus) = W::uncounted_in_first(p, q, entry) {
+        return minus;
+    }
+    let (of_p, of_q) = (p.minus(entry), q.minus(entry));
+    let in_p = of_p != p;
+    let (from, new) = select_unpredictable(in_p, (p, of_p), (q, of_q));
+    match new == from {
+        true => Minus::Nothing,
+        false => Minus::Taken {
+            in_p,
+            new: Bits(new.pack()),
+        },
+    }
 }
 
 #[cfg(test)]

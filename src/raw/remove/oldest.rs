@@ -34,12 +34,13 @@ impl<L: Layout> RawFilter<L> {
         let now = self.time.now();
         let version = self.versions.of(class).observe();
         let (p, q) = self.table.view().load_pair_for_update(class);
-        let in_p = oldest_in::<L>(p.word(), fingerprint, now);
-        let in_q = oldest_in::<L>(q.word(), fingerprint, now);
+        let (word_p, word_q) = (p.word(), q.word());
+        let in_p = oldest_in::<L>(word_p, fingerprint, now);
+        let in_q = oldest_in::<L>(word_q, fingerprint, now);
         // Else an older copy may have gone from the word that was read last to the other one.
-        let is_marked = |loaded: Loaded<'_, L>| loaded.word().mark_of(fingerprint).is_some();
+        let is_marked = |word: Word<L>| word.mark_of(fingerprint).is_some();
         let unchanged =
-            !(is_marked(p) || is_marked(q)) || self.unchanged(class, p.word(), q.word());
+            !(is_marked(word_p) || is_marked(word_q)) || self.unchanged(class, word_p, word_q);
         let together = unchanged && version.validate();
         // In a later epoch ages by this one may be wrong.
         let in_time = self.time.is_still(now);
@@ -48,7 +49,7 @@ impl<L: Layout> RawFilter<L> {
         {
             return None;
         }
-        if let Some((entry, to, from)) = moving(class, p, q, now)
+        if let Some((entry, to, from)) = moving::<L>(class, word_p, word_q, now)
             && in_p.max(in_q).is_none_or(|(age, _)| age < now.age(entry))
         {
             let beside_p = to == class.q && in_p.is_some();
@@ -118,12 +119,16 @@ impl<L: Layout> RawFilter<L> {
 }
 
 /// Age and entry of the oldest live copy that the word holds by itself.
+#[inline(always)]
 fn oldest_in<L: Layout>(
     word: Word<L>,
     fingerprint: Fingerprint,
     now: Now<L>,
 ) -> Option<(u64, Entry)> {
     let unmarked = now.oldest_in(word, fingerprint);
+    if word.is_unmarked() {
+        return unmarked.map(|entry| (now.age(entry), entry));
+    }
     let marked = holds_marked::<L>(word, fingerprint, now).then(|| word.marked_entry(fingerprint));
     let entries = unmarked.into_iter().chain(marked);
     entries.map(|entry| (now.age(entry), entry)).max()
@@ -133,16 +138,16 @@ fn oldest_in<L: Layout>(
 /// shadow and its original.
 fn moving<L: Layout>(
     class: Class,
-    p: Loaded<'_, L>,
-    q: Loaded<'_, L>,
+    p: Word<L>,
+    q: Word<L>,
     now: Now<L>,
 ) -> Option<(Entry, usize, usize)> {
-    let mark = |loaded: Loaded<'_, L>| loaded.word().mark_of(class.fingerprint);
+    let mark = |word: Word<L>| word.mark_of(class.fingerprint);
     let (to, buckets) = match (mark(p), mark(q)) {
         (Some(Mark::Shadow), Some(Mark::Trailing)) => (p, (class.p, class.q)),
         (Some(Mark::Trailing), Some(Mark::Shadow)) => (q, (class.q, class.p)),
         _ => return None,
     };
-    let entry = to.word().marked_entry(class.fingerprint);
+    let entry = to.marked_entry(class.fingerprint);
     now.is_live(entry).then_some((entry, buckets.0, buckets.1))
 }

@@ -114,7 +114,15 @@ impl<L: PackedLayout> Bucket for Packed<L> {
         {
             return Some(counted);
         }
-        super::plus_in_emptier::<Self>(one, other, entry)
+        Self::plus_in_emptier_alike(one, other, entry)
+    }
+
+    #[inline(always)]
+    fn minus_in_first(p: Bits, q: Bits, entry: Entry) -> Minus {
+        match L::COUNTS {
+            true => super::minus_in_first::<Self>(p, q, entry),
+            false => Self::minus_in_first_alike(p, q, entry),
+        }
     }
 
     #[inline(always)]

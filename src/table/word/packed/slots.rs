@@ -1,10 +1,14 @@
 //! Where the slots of a word lie, and what is in them.
 
-use super::{Bucket, Mark, Packed, Phases};
+use super::{Bits, Bucket, Mark, Minus, Packed, Phases};
 use crate::table::{
     entry::{Entry, Fingerprint},
-    word::lanes::{Lanes, Masks, PackedLayout, deposit},
+    word::{
+        lanes::{Lanes, Masks, PackedLayout, deposit},
+        minus_in_first, plus_in_emptier,
+    },
 };
+use std::hint::select_unpredictable;
 
 impl<L: PackedLayout> Packed<L> {
     /// How the slots of this word lie.
@@ -72,6 +76,69 @@ impl<L: PackedLayout> Packed<L> {
     #[inline(always)]
     pub(super) fn place(self, tops: u64) -> u64 {
         (tops & tops.wrapping_neg()) >> (self.lanes().bits - 1)
+    }
+
+    /// [`plus_in_emptier`](Bucket::plus_in_emptier). Two words in one phase have their slots in the same
+    /// places, which are looked up once.
+    #[inline(always)]
+    pub(super) fn plus_in_emptier_alike(
+        one: Bits,
+        other: Bits,
+        entry: Entry,
+    ) -> Option<(bool, Bits)> {
+        let differ = (one.0 ^ other.0) & L::PHASE;
+        let reserved = (one.0 | other.0) & L::RESERVED;
+        if differ | reserved != 0 {
+            return Self::plus_in_emptier_by_word(one, other, entry);
+        }
+        let word = Self::unpack(one.0);
+        let lanes = word.lanes();
+        let [in_one, in_other] = [one, other].map(|bits| Self::used(bits.0, lanes));
+        // As in `is_fuller_than`.
+        let to_other = in_one > in_other;
+        let (into, used) = select_unpredictable(to_other, (other, in_other), (one, in_one));
+        let empty = used ^ lanes.tops;
+        let new = into.0 | word.number_of(entry) * word.place(empty);
+        (empty != 0).then_some((to_other, Bits(new)))
+    }
+
+    /// [`plus_in_emptier_alike`](Self::plus_in_emptier_alike) of words in different phases, or with a
+    /// reservation.
+    #[cold]
+    #[inline(never)]
+    fn plus_in_emptier_by_word(one: Bits, other: Bits, entry: Entry) -> Option<(bool, Bits)> {
+        plus_in_emptier::<Self>(one, other, entry)
+    }
+
+    /// [`minus_in_first`](Bucket::minus_in_first), where two words in one phase have their slots in the
+    /// same places.
+    #[inline(always)]
+    pub(super) fn minus_in_first_alike(p: Bits, q: Bits, entry: Entry) -> Minus {
+        let differ = (p.0 ^ q.0) & L::PHASE;
+        let control = (p.0 | q.0) & L::CONTROL;
+        if differ | control != 0 {
+            return Self::minus_in_first_by_word(p, q, entry);
+        }
+        let word = Self::unpack(p.0);
+        let (lanes, stored) = (word.lanes(), word.stored(entry));
+        let all = stored * lanes.ones;
+        let [in_p, in_q] = [p, q].map(|bits| Self::used(bits.0 ^ all, lanes) ^ lanes.tops);
+        let (from, matches) = select_unpredictable(in_p != 0, (p, in_p), (q, in_q));
+        match matches {
+            0 => Minus::Nothing,
+            _ => Minus::Taken {
+                in_p: in_p != 0,
+                new: Bits(from.0 ^ (stored * word.place(matches))),
+            },
+        }
+    }
+
+    /// [`minus_in_first_alike`](Self::minus_in_first_alike) of words in different phases, or with a mark
+    /// or a reservation.
+    #[cold]
+    #[inline(never)]
+    fn minus_in_first_by_word(p: Bits, q: Bits, entry: Entry) -> Minus {
+        minus_in_first::<Self>(p, q, entry)
     }
 
     /// What slot `slot` holds.
