@@ -116,8 +116,8 @@ impl<L: Layout> RawFilter<L> {
     /// Stores `entry` in one of the buckets of its class.
     #[inline(always)]
     pub(super) fn put(&self, class: Class, entry: Entry) -> Result<(), InsertError> {
-        // A filter on the heap lets the compiler decide.
-        let claimed = if L::Storage::SHARED {
+        // A fixed filter on the heap lets the compiler decide.
+        let claimed = if L::Storage::SHARED || L::GROWS {
             self.claim_inline(class, entry)
         } else {
             self.claim(class, entry)
@@ -140,9 +140,9 @@ impl<L: Layout> RawFilter<L> {
     fn claim_inline(&self, class: Class, entry: Entry) -> bool {
         let view = self.table.view();
         loop {
-            let (one, other) = view.load_pair_for_claim(class);
+            let (one, other, hint) = view.load_pair_for_claim(class);
             let claim = faulty!(
-                Word::<L>::plus_in_emptier(one.bits, other.bits, entry),
+                Word::<L>::plus_in_emptier(one.bits, other.bits, entry, hint),
                 CountMarked => wrong::plus_in_marked::<L>([one, other], entry)
             );
             let Some((in_other, new)) = claim else {

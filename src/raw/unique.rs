@@ -341,7 +341,7 @@ impl<L: Layout> RawFilter<L> {
             if copies >= wanted.copies() {
                 return Some(false);
             }
-            let (to_q, new) = Word::<L>::plus_in_emptier(p.bits, q.bits, class.untagged())?;
+            let (to_q, new) = Word::<L>::plus_in_emptier(p.bits, q.bits, class.untagged(), in_p)?;
             let into = if to_q { q } else { p };
             if into.replace_bits(Step::Claim, new) {
                 self.note_repeats(into.word(), Word::<L>::unpack(new.0));

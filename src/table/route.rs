@@ -96,11 +96,17 @@ impl<'a, L: Layout> View<'a, L> {
         self.load_both_for_update(class.fingerprint, class.p, class.q)
     }
 
-    /// Both words of a class. The first is the one that a claim prefers if they are equally full.
+    /// Both words of a class, and the hint. The first word is the one that a claim prefers if they are
+    /// equally full. Usually both are in the phase of the hint.
     #[inline(always)]
-    pub(crate) fn load_pair_for_claim(&self, class: Class) -> (Loaded<'a, L>, Loaded<'a, L>) {
+    pub(crate) fn load_pair_for_claim(
+        &self,
+        class: Class,
+    ) -> (Loaded<'a, L>, Loaded<'a, L>, Word<L>) {
         let (one, other) = class.in_order_of_claims::<L>();
-        self.load_both_for_update(class.fingerprint, one, other)
+        let hint = self.table.hint();
+        let (one, other) = self.load_both_from(hint, class.fingerprint, one, other);
+        (one, other, hint)
     }
 
     /// The words of two buckets, in this order.
@@ -111,7 +117,17 @@ impl<'a, L: Layout> View<'a, L> {
         one: usize,
         other: usize,
     ) -> (Loaded<'a, L>, Loaded<'a, L>) {
-        let hint = self.table.hint();
+        self.load_both_from(self.table.hint(), fingerprint, one, other)
+    }
+
+    #[inline(always)]
+    fn load_both_from(
+        &self,
+        hint: Word<L>,
+        fingerprint: Fingerprint,
+        one: usize,
+        other: usize,
+    ) -> (Loaded<'a, L>, Loaded<'a, L>) {
         let plane = self.plane_of_hint(hint, fingerprint);
         let both = (
             Loaded::<L>::load(plane.atomic(one)),

@@ -65,8 +65,10 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// The question of an insert: returns the emptier word with `entry` added, and whether that is
     /// `other`. Returns `None` if both words are full. The words may be reserved; the result has no
     /// reservation.
+    ///
+    /// `hint` is a word without a reservation. If both words are in its phase, this is faster.
     #[inline(always)]
-    fn plus_in_emptier(one: Bits, other: Bits, entry: Entry) -> Option<(bool, Bits)> {
+    fn plus_in_emptier(one: Bits, other: Bits, entry: Entry, _hint: Self) -> Option<(bool, Bits)> {
         plus_in_emptier::<Self>(one, other, entry)
     }
 

@@ -19,7 +19,7 @@ pub(super) fn plus_in_marked<L: Layout>(
     let Some((place, mark)) =
         marked.and_then(|place| Some((place, words[place].word().mark_of(fingerprint)?)))
     else {
-        return Word::<L>::plus_in_emptier(words[0].bits, words[1].bits, entry);
+        return Word::<L>::plus_in_emptier(words[0].bits, words[1].bits, entry, Word::<L>::EMPTY);
     };
     let word = words[place].word();
     let copies = 1 + Word::<L>::copies_of(word.marked_entry(fingerprint));

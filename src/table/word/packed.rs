@@ -108,13 +108,13 @@ impl<L: PackedLayout> Bucket for Packed<L> {
     }
 
     #[inline(always)]
-    fn plus_in_emptier(one: Bits, other: Bits, entry: Entry) -> Option<(bool, Bits)> {
+    fn plus_in_emptier(one: Bits, other: Bits, entry: Entry, hint: Self) -> Option<(bool, Bits)> {
         if L::COUNTS
             && let Some(counted) = Self::counted_in_either(one, other, entry)
         {
             return Some(counted);
         }
-        Self::plus_in_emptier_alike(one, other, entry)
+        Self::plus_in_emptier_alike(one, other, entry, hint)
     }
 
     #[inline(always)]

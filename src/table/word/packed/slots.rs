@@ -78,31 +78,31 @@ impl<L: PackedLayout> Packed<L> {
         (tops & tops.wrapping_neg()) >> (self.lanes().bits - 1)
     }
 
-    /// [`plus_in_emptier`](Bucket::plus_in_emptier). Two words in one phase have their slots in the same
-    /// places, which are looked up once.
+    /// [`plus_in_emptier`](Bucket::plus_in_emptier). Words in the phase of the hint have their slots in the
+    /// same places, which are looked up once.
     #[inline(always)]
     pub(super) fn plus_in_emptier_alike(
         one: Bits,
         other: Bits,
         entry: Entry,
+        hint: Self,
     ) -> Option<(bool, Bits)> {
-        let differ = (one.0 ^ other.0) & L::PHASE;
-        let reserved = (one.0 | other.0) & L::RESERVED;
-        if differ | reserved != 0 {
+        debug_assert!(!hint.is_reserved());
+        let differ = (one.0 ^ hint.bits) | (other.0 ^ hint.bits);
+        if differ & (L::PHASE | L::RESERVED) != 0 {
             return Self::plus_in_emptier_by_word(one, other, entry);
         }
-        let word = Self::unpack(one.0);
-        let lanes = word.lanes();
+        let lanes = hint.lanes();
         let [in_one, in_other] = [one, other].map(|bits| Self::used(bits.0, lanes));
         // As in `is_fuller_than`.
         let to_other = in_one > in_other;
         let (into, used) = select_unpredictable(to_other, (other, in_other), (one, in_one));
         let empty = used ^ lanes.tops;
-        let new = into.0 | word.number_of(entry) * word.place(empty);
+        let new = into.0 | (hint.number_of(entry) * hint.place(empty));
         (empty != 0).then_some((to_other, Bits(new)))
     }
 
-    /// [`plus_in_emptier_alike`](Self::plus_in_emptier_alike) of words in different phases, or with a
+    /// [`plus_in_emptier_alike`](Self::plus_in_emptier_alike) of words in other phases, or with a
     /// reservation.
     #[cold]
     #[inline(never)]

@@ -166,6 +166,26 @@ fn match_settled_agrees<L: PackedLayout>(
     }
 }
 
+/// An insert and a remove do to two words what they do to each by itself, whatever the hint.
+fn writes_agree<L: PackedLayout>(p: Packed<L>, q: Packed<L>, number: u64) {
+    let (entry, words) = (Entry::new(number), [p, q].map(|word| Bits(word.pack())));
+    let by_word = crate::table::word::plus_in_emptier::<Packed<L>>(words[0], words[1], entry);
+    let phases = [p.phase(), if L::HAS_PHASE { p.phase() ^ 2 } else { 0 }];
+    for phase in phases {
+        let hint = Packed::<L>::EMPTY.set_phase(phase);
+        let plus = Packed::<L>::plus_in_emptier(words[0], words[1], entry, hint);
+        assert_eq!(plus, by_word, "{number} into {p:?}, {q:?} by {hint:?}");
+    }
+    let of = |minus: Minus| match minus {
+        Minus::Taken { in_p, new } => Ok((in_p, new)),
+        Minus::Nothing => Err(true),
+        Minus::Marked => Err(false),
+    };
+    let by_word = crate::table::word::minus_in_first::<Packed<L>>(words[0], words[1], entry);
+    let minus = Packed::<L>::minus_in_first(words[0], words[1], entry);
+    assert_eq!(of(minus), of(by_word), "{number} out of {p:?}, {q:?}");
+}
+
 /// Over all pairs of words: what the fast path of a lookup asks.
 fn all_pairs_agree<L: PackedLayout>(phase: u64) {
     struct Row<L> {
@@ -330,6 +350,7 @@ fn pair_agrees<L: PackedLayout>(p: &Naive, q: &Naive) {
         let holds = |n: &Naive| n.slots.iter().chain(&n.token).any(|&value| value == stored);
         let expected = (settled, holds(p) || holds(q));
         match_settled_agrees(p_word, q_word, p.whole(stored), expected);
+        writes_agree(p_word, q_word, p.whole(stored));
     }
 }
 

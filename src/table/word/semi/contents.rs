@@ -99,7 +99,7 @@ impl<L: SemiSorted> Bucket for Contents<L> {
     }
 
     #[inline(always)]
-    fn plus_in_emptier(one: Bits, other: Bits, entry: Entry) -> Option<(bool, Bits)> {
+    fn plus_in_emptier(one: Bits, other: Bits, entry: Entry, _hint: Self) -> Option<(bool, Bits)> {
         let (Some(of_one), Some(of_other)) = (Self::quiet(one), Self::quiet(other)) else {
             return Self::plus_in_emptier_among_marks(one, other, entry);
         };

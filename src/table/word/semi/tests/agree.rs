@@ -153,7 +153,12 @@ pub(super) fn writes_agree<L: SemiSorted>(p: &Naive, q: &Naive, fingerprints: &[
     let [p, q] = [p, q].map(|it| it.with_token(None));
     let vacant = [&p, &q].map(|it| it.slots_used() < L::SLOTS);
     for &fingerprint in fingerprints {
-        let plus = Contents::<L>::plus_in_emptier(words[0], words[1], Entry::new(fingerprint));
+        let plus = Contents::<L>::plus_in_emptier(
+            words[0],
+            words[1],
+            Entry::new(fingerprint),
+            Contents::EMPTY,
+        );
         assert_eq!(plus.is_some(), vacant != [false; 2], "{p:?} and {q:?}");
         if let Some((in_q, Bits(new))) = plus {
             let into = if in_q { &q } else { &p };
