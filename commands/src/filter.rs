@@ -52,7 +52,7 @@ pub struct Filter {
 /// The allocator's next size class is larger by an eighth. Eight bytes more would need it in the module,
 /// and 16 bytes more in the server.
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Filter>() == 200);
+const _: () = assert!(size_of::<Filter>() == 168);
 
 impl Filter {
     /// An empty filter with `options`, which grows according to `growth`.
