@@ -63,7 +63,7 @@ pub(crate) trait Storage: Copy + Send + Sync + Debug + 'static {
     type Words: Deref<Target = [AtomicU64]> + Send + Sync + 'static;
 
     /// A value that a filter has only if processes share it.
-    type Extra<T: Send + Sync + 'static>: Extra<T>;
+    type Extra<T: Send + Sync + 'static>: Extra<T> + Default;
 
     /// Words on the heap, all 0; `None` if there is no memory.
     fn zeroed(len: usize) -> Option<Self::Words>;
@@ -73,9 +73,12 @@ pub(crate) trait Storage: Copy + Send + Sync + Debug + 'static {
 }
 
 /// A value that only some filters have.
-pub(crate) trait Extra<T>: Default + Send + Sync + 'static {
+pub(crate) trait Extra<T>: Send + Sync + 'static {
     /// Returns the value, if this filter has one.
     fn get(&self) -> Option<&T>;
+
+    /// The same, to be changed.
+    fn get_mut(&mut self) -> Option<&mut T>;
 
     /// The value that `make` makes, if this filter has one.
     fn made(make: impl FnOnce() -> T) -> Self;
@@ -95,8 +98,30 @@ impl<T> Extra<T> for Nothing {
         None
     }
 
+    fn get_mut(&mut self) -> Option<&mut T> {
+        None
+    }
+
     fn made(_make: impl FnOnce() -> T) -> Self {
         Self
+    }
+}
+
+/// A value, in each filter.
+pub(crate) struct Present<T>(T);
+
+impl<T: Send + Sync + 'static> Extra<T> for Present<T> {
+    #[inline(always)]
+    fn get(&self) -> Option<&T> {
+        Some(&self.0)
+    }
+
+    fn get_mut(&mut self) -> Option<&mut T> {
+        Some(&mut self.0)
+    }
+
+    fn made(make: impl FnOnce() -> T) -> Self {
+        Self(make())
     }
 }
 
@@ -106,9 +131,42 @@ impl<T: Send + Sync + 'static> Extra<T> for Option<Box<T>> {
         self.as_deref()
     }
 
+    fn get_mut(&mut self) -> Option<&mut T> {
+        self.as_deref_mut()
+    }
+
     fn made(make: impl FnOnce() -> T) -> Self {
         Some(Box::new(make()))
     }
+}
+
+/// Whether a filter can grow: what it has if it can, and what it has if it cannot.
+///
+/// All layouts of filters share an enum, so what only some of them have would take memory in each.
+pub(crate) trait Kind: Copy + Send + Sync + Debug + 'static {
+    /// A value that only filters of a fixed size have.
+    type IfFixed<T: Send + Sync + 'static>: Extra<T>;
+
+    /// A value that only filters that can grow have.
+    type IfGrowing<T: Send + Sync + 'static>: Extra<T>;
+}
+
+/// Filters of a fixed size.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fixed;
+
+impl Kind for Fixed {
+    type IfFixed<T: Send + Sync + 'static> = Present<T>;
+    type IfGrowing<T: Send + Sync + 'static> = Nothing;
+}
+
+/// Filters that can grow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CanGrow;
+
+impl Kind for CanGrow {
+    type IfFixed<T: Send + Sync + 'static> = Nothing;
+    type IfGrowing<T: Send + Sync + 'static> = Present<T>;
 }
 
 impl Storage for Heap {

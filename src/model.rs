@@ -54,6 +54,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> PackedLayout for Small<SLOTS, PH
     const PHASE_BITS: u32 = PHASE_BITS;
     type Time = Timeless;
     type IfCounting<T: Send + Sync + 'static> = crate::memory::Nothing;
+    type Kind = crate::memory::CanGrow;
 }
 
 // The number of fingerprints is that of packed words, so the items are the same.

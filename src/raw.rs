@@ -52,9 +52,9 @@ pub(crate) struct RawFilter<L: Layout> {
     pub(crate) table: Table<L>,
     pub(crate) versions: Versions<L::Storage>,
     pub(crate) frontiers: Frontiers,
-    pub(crate) len: Len<L::Storage>,
+    pub(crate) len: Len<L::Storage, L::Kind>,
     /// The copies beyond the first one of each slot.
-    pub(crate) repeats: L::IfCounting<Repeats>,
+    pub(crate) repeats: L::IfCounting<Repeats<L::Kind>>,
     pub(crate) time: L::Time,
     /// The threads at work in a filter that processes share.
     pub(crate) crew: <L::Storage as Storage>::Extra<Crew>,
@@ -76,8 +76,8 @@ impl<L: Layout> RawFilter<L> {
         Some(Self {
             versions: Versions::new(buckets)?,
             frontiers: Frontiers::new(chunk_buckets(levels)),
-            len: counter::<L, _>(buckets, &table),
-            repeats: Extra::made(|| counter::<L, _>(buckets, &table)),
+            len: Len::new(table.words()),
+            repeats: Extra::made(|| Len::new(table.words())),
             time: L::Time::default(),
             crew: Default::default(),
             table,
@@ -139,15 +139,6 @@ impl<L: Layout> RawFilter<L> {
     #[inline(always)]
     pub(crate) fn class(&self, hash: u64) -> Class {
         self.table.view().class(hash)
-    }
-}
-
-/// A counter of items for this table.
-fn counter<L: Layout, P: Storage>(buckets: usize, table: &Table<L>) -> Len<P> {
-    if L::GROWS {
-        Len::growing(table.words())
-    } else {
-        Len::new(buckets)
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) mod word;
 
 use crate::{
     fault::{self, faulty},
-    memory::{Extra, Storage},
+    memory::{Extra, Kind, Storage},
     step::Step,
     sync::{AtomicU64, Ordering},
 };
@@ -65,10 +65,14 @@ impl Levels {
 pub(crate) struct Table<L: Layout> {
     /// Plane 0.
     first: Planes<L::Storage>,
-    growth: Growth<L>,
+    /// In a box, because there may be very many fixed filters, and they have the size of the others.
+    growth: IfGrowing<L>,
 }
 
-/// The state that only growable filters have; nearly empty in a fixed filter.
+/// The state that only filters that can grow have.
+type IfGrowing<L> = <<L as Layout>::Kind as Kind>::IfGrowing<Box<Growth<L>>>;
+
+/// The state of a filter that can grow.
 struct Growth<L: Layout> {
     /// Number k holds the words that level k adds to the earlier ones.
     segments: Segments<L::Storage>,
@@ -87,6 +91,22 @@ struct Growth<L: Layout> {
 }
 
 impl<L: Layout> Growth<L> {
+    /// The level that all words have reached, according to the hint.
+    #[inline(always)]
+    fn hint(&self) -> Word<L> {
+        // Acquire: pairs with the Release of `complete_level`.
+        let order = fault::order(Step::Hint, Ordering::Acquire);
+        Word::<L>::unpack(self.hint.load(order))
+    }
+
+    /// The hint of this process rises.
+    #[cold]
+    fn raise_hint(&self, hint: u64) {
+        // Release: pairs with the Acquire of `hint`. This thread has seen every word as it promises.
+        let order = fault::order(Step::RaiseHint, Ordering::AcqRel);
+        self.hint.fetch_max(hint, order);
+    }
+
     fn new(levels: Levels) -> Self {
         Self::with_segments(levels, Segments::new())
     }
@@ -121,9 +141,24 @@ impl<L: Layout> Table<L> {
 
     fn with_first(first: Planes<L::Storage>, levels: Levels) -> Self {
         Self {
-            growth: Growth::new(levels),
+            growth: Extra::made(|| Growth::new(levels).into()),
             first,
         }
+    }
+
+    /// The state of the growth. `None` in a fixed filter: the compiler knows that.
+    #[inline(always)]
+    fn growth(&self) -> Option<&Growth<L>> {
+        match L::GROWS {
+            true => self.growth.get().map(|growth| &**growth),
+            false => None,
+        }
+    }
+
+    /// The segments that are published.
+    fn segments(&self) -> impl Iterator<Item = &Segment<L::Storage>> {
+        let segments = self.growth().map(|growth| growth.segments.published());
+        segments.into_iter().flatten()
     }
 
     /// The number of buckets of a plane, which is the whole table unless it has grown.
@@ -137,8 +172,8 @@ impl<L: Layout> Table<L> {
         if let Some(progress) = self.progress() {
             return self.buckets() << progress.in_use();
         }
-        let segments = self.growth.segments.published();
-        self.buckets() + segments.map(|it| it.planes.words.len()).sum::<usize>()
+        let more = self.segments().map(|it| it.planes.words.len());
+        self.buckets() + more.sum::<usize>()
     }
 
     /// The number of allocated planes.
@@ -152,7 +187,9 @@ impl<L: Layout> Table<L> {
 
     /// Bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
-        size_of_val(&*self.first.words) + self.growth.segments.bytes()
+        let growth = self.growth();
+        let of_growth = |growth: &Growth<L>| size_of_val(growth) + growth.segments.bytes();
+        size_of_val(&*self.first.words) + growth.map_or(0, of_growth)
     }
 
     /// Empties the filter and gives back the memory of its growth.
@@ -160,19 +197,11 @@ impl<L: Layout> Table<L> {
         let levels = self.levels();
         L::Storage::fill(&mut self.first.words, 0);
         self.first.empty::<L>(levels.first);
-        self.growth = Growth {
-            begins_early: self.growth.begins_early,
-            ..Growth::new(levels)
-        };
-    }
-
-    /// The fingerprints of items in this filter.
-    #[inline(always)]
-    pub(crate) fn fingerprints(&self) -> Fingerprints<L> {
-        if L::GROWS {
-            self.growth.fingerprints
-        } else {
-            const { Fingerprints::new(0) }
+        if let Some(growth) = self.growth.get_mut() {
+            **growth = Growth {
+                begins_early: growth.begins_early,
+                ..Growth::new(levels)
+            };
         }
     }
 
@@ -180,30 +209,30 @@ impl<L: Layout> Table<L> {
 
     /// The levels that the words go through.
     pub(crate) fn levels(&self) -> Levels {
-        Levels {
-            first: self.first_level(),
-            more: u32::from(self.growth.more),
-        }
+        let levels = |growth: &Growth<L>| Levels {
+            first: u32::from(growth.first_level),
+            more: u32::from(growth.more),
+        };
+        self.growth().map_or(Levels::FIXED, levels)
     }
 
     /// True if levels begin before the filter runs out of room.
     pub(crate) fn begins_early(&self) -> bool {
-        self.growth.begins_early
+        self.growth().is_some_and(|growth| growth.begins_early)
     }
 
     /// From now on levels begin early.
     pub(crate) fn begin_early(&mut self) {
-        self.growth.begins_early = true;
+        if let Some(growth) = self.growth.get_mut() {
+            growth.begins_early = true;
+        }
     }
 
     /// The level at which the filter begins.
     #[inline(always)]
     pub(crate) fn first_level(&self) -> u32 {
-        if L::GROWS {
-            u32::from(self.growth.first_level)
-        } else {
-            0
-        }
+        self.growth()
+            .map_or(0, |growth| u32::from(growth.first_level))
     }
 
     /// The level that all words have reached, according to the hint.
@@ -218,37 +247,29 @@ impl<L: Layout> Table<L> {
     /// How far the filter has grown, if processes share it.
     #[inline(always)]
     pub(crate) fn progress(&self) -> Option<&Progress> {
-        match L::GROWS {
-            true => self.growth.progress.get(),
-            false => None,
-        }
+        self.growth()?.progress.get()
     }
 
     /// The level that all words have reached, according to the hint of all processes. The hint of this
     /// process rises to it.
     #[inline]
     fn level_of_all(&self) -> u32 {
-        let Some(progress) = self.progress() else {
-            return self.hint().level();
+        let Some(growth) = self.growth() else {
+            return 0;
+        };
+        let Some(progress) = growth.progress.get() else {
+            return growth.hint().level();
         };
         let level = faulty!(
             self.first_level() + progress.complete() as u32,
-            HintNotRefreshed => self.hint().level()
+            HintNotRefreshed => growth.hint().level()
         );
         let hint = Word::<L>::hint(level, self.first_level()).pack();
         // Relaxed: the exchange decides.
-        if hint > self.growth.hint.load(Ordering::Relaxed) {
-            self.raise_hint(hint);
+        if hint > growth.hint.load(Ordering::Relaxed) {
+            growth.raise_hint(hint);
         }
         level
-    }
-
-    /// The hint of this process rises.
-    #[cold]
-    fn raise_hint(&self, hint: u64) {
-        // Release: pairs with the Acquire of `hint`. This thread has seen every word as it promises.
-        let order = fault::order(Step::RaiseHint, Ordering::AcqRel);
-        self.growth.hint.fetch_max(hint, order);
     }
 
     /// The number of times that the filter has doubled.
@@ -258,12 +279,7 @@ impl<L: Layout> Table<L> {
 
     #[inline(always)]
     pub(crate) fn hint(&self) -> Word<L> {
-        if !L::GROWS {
-            return Word::<L>::EMPTY;
-        }
-        // Acquire: pairs with the Release of `complete_level`.
-        let order = fault::order(Step::Hint, Ordering::Acquire);
-        Word::<L>::unpack(self.growth.hint.load(order))
+        self.growth().map_or(Word::<L>::EMPTY, Growth::hint)
     }
 
     /// The number of planes of a filter at a level.
@@ -299,17 +315,18 @@ impl<L: Layout> Table<L> {
         if L::Storage::SHARED && self.progress().is_none_or(|it| it.in_use() < number) {
             return None;
         }
-        self.growth.segments.get(number)
+        self.growth()?.segments.get(number)
     }
 
     /// Allocates what the level after `level` needs; `None` if there is no memory.
     pub(crate) fn begin_level(&self, level: u32) -> Option<&Segment<L::Storage>> {
         let number = (level - self.first_level()) as usize + 1;
+        let segments = &self.growth()?.segments;
         if let Some(progress) = self.progress() {
             let has_begun = progress.begin(number);
-            return self.growth.segments.get(number).filter(|_| has_begun);
+            return segments.get(number).filter(|_| has_begun);
         }
-        self.growth.segments.publish(number, self.words_at(level))
+        segments.publish(number, self.words_at(level))
     }
 
     /// All words of the table, with plane and bucket. A plane that is being created has only its words
@@ -334,11 +351,10 @@ impl<L: Layout> Table<L> {
             holds_items: true,
             ..Field::of("table.words", words)
         };
-        let mut fields = vec![
-            words(&self.first.words),
-            Field::of("table.hint", &self.growth.hint),
-        ];
-        for segment in self.growth.segments.published() {
+        let mut fields = vec![words(&self.first.words)];
+        let hint = |growth: &Growth<L>| Field::of("table.hint", &growth.hint);
+        fields.extend(self.growth().map(hint));
+        for segment in self.segments() {
             fields.push(words(&segment.planes.words));
             fields.extend(segment.parts.fields());
         }
@@ -355,11 +371,7 @@ impl<L: Layout> Table<L> {
     /// The atomics of all allocated words, plane by plane.
     #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
     pub(crate) fn atomics(&self) -> impl Iterator<Item = &AtomicU64> {
-        let later = self
-            .growth
-            .segments
-            .published()
-            .flat_map(|it| &*it.planes.words);
+        let later = self.segments().flat_map(|it| &*it.planes.words);
         self.first.words.iter().chain(later)
     }
 }

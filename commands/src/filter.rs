@@ -52,7 +52,7 @@ pub struct Filter {
 /// The allocator's next size class is larger by an eighth. Eight bytes more would need it in the module,
 /// and 16 bytes more in the server.
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Filter>() == 200);
+const _: () = assert!(size_of::<Filter>() == 168);
 
 impl Filter {
     /// An empty filter with `options`, which grows according to `growth`.
@@ -153,9 +153,11 @@ impl Filter {
     /// take about a second in all.
     #[inline]
     pub fn insert(&self, item: &[u8], wait: impl FnMut() -> bool) -> Result<(), InsertError> {
-        in_either!(&self.any, filter => filter
-            .insert(item)
-            .or_else(|error| self.again(error, wait, || filter.insert(item))))
+        in_either!(&self.any, filter => {
+            let hash = filter.hasher().hash_bytes(item);
+            let insert = || filter.insert_hash(hash);
+            insert().or_else(|error| self.again(error, wait, insert))
+        })
     }
 
     /// Adds `item` if it is absent; whether it was.
@@ -169,9 +171,11 @@ impl Filter {
         item: &[u8],
         wait: impl FnMut() -> bool,
     ) -> Result<bool, InsertError> {
-        in_either!(&self.any, filter => filter
-            .insert_unique(item)
-            .or_else(|error| self.again(error, wait, || filter.insert_unique(item))))
+        in_either!(&self.any, filter => {
+            let hash = filter.hasher().hash_bytes(item);
+            let insert = || filter.insert_unique_hash(hash);
+            insert().or_else(|error| self.again(error, wait, insert))
+        })
     }
 
     /// Resets the time of `item` if it is present; returns whether it is. `None` if the filter has
@@ -220,7 +224,7 @@ impl Filter {
     #[inline]
     #[must_use]
     pub fn contains(&self, item: &[u8]) -> bool {
-        in_either!(&self.any, filter => filter.contains(item))
+        in_either!(&self.any, filter => filter.contains_hash(filter.hasher().hash_bytes(item)))
     }
 
     /// The same of each of `items`.
@@ -239,7 +243,8 @@ impl Filter {
     /// Removes a copy of `item`; whether there was one.
     #[inline]
     pub fn remove(&self, item: &[u8]) -> bool {
-        let removed = in_either!(&self.any, filter => filter.remove(item));
+        let removed =
+            in_either!(&self.any, filter => filter.remove_hash(filter.hasher().hash_bytes(item)));
         if removed {
             // Relaxed: a number to be shown.
             self.deleted.fetch_add(1, Ordering::Relaxed);

@@ -37,11 +37,20 @@ pub(crate) const CLOCK: &CStr = c"CF.CLOCK";
 /// The changes that a command has made.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
-    made: Option<Box<Made>>,
-    /// What was done with words of the command, in their order.
-    items: SmallVec<[Item; 2]>,
-    /// True if the filter that they were added to has a window.
+    /// What was done with the item of a command that has one.
+    only: Option<Item>,
+    /// True if the filter that items were added to has a window.
     has_window: bool,
+    /// All other changes, in a box: nearly all commands have one item, and make no other change.
+    more: Option<Box<More>>,
+}
+
+/// The changes that a command has made beside that of its only item.
+#[derive(Debug, Default)]
+struct More {
+    made: Option<Made>,
+    /// What was done with words of the command, in their order.
+    items: SmallVec<[Item; 4]>,
     loaded: bool,
     deleted: bool,
 }
@@ -154,10 +163,14 @@ pub(crate) enum Word<'a> {
 
 impl Effects {
     pub(crate) fn made(&mut self, filter: &Filter) {
-        self.made = Some(Box::new(Made {
+        self.more().made = Some(Made {
             options: Header::of(filter).to_bytes(),
             filter: filter.header(),
-        }));
+        });
+    }
+
+    fn more(&mut self) -> &mut More {
+        self.more.get_or_insert_default()
     }
 
     /// Records that these words were added to the filter, in their order.
@@ -197,10 +210,10 @@ impl Effects {
             };
             return items.for_each(|item_of| {
                 debug_assert!(
-                    std::ptr::eq(*only, item_of),
+                    std::ptr::eq(*only, item_of) && self.only.is_none(),
                     "an item is a word of the command"
                 );
-                self.items.push(item);
+                self.only = Some(item);
             });
         }
         let mut rest = KEY + 1..words.len();
@@ -209,23 +222,24 @@ impl Effects {
             let index = rest.find(|&index| std::ptr::eq(words[index], item));
             debug_assert!(index.is_some(), "an item is a word of the command");
             if let Some(index) = index {
-                self.items.push(Item { change, index });
+                self.more().items.push(Item { change, index });
             }
         }
     }
 
     pub(crate) fn loaded(&mut self) {
-        self.loaded = true;
+        self.more().loaded = true;
     }
 
     pub(crate) fn deleted(&mut self) {
-        self.deleted = true;
+        self.more().deleted = true;
     }
 
     /// The replicated commands after a command of this shape.
     pub(crate) fn told(&self, shape: Shape) -> SmallVec<[Told<'_>; 2]> {
         let mut all = SmallVec::new();
-        if let Some(made) = &self.made {
+        let made = self.more.as_ref().and_then(|more| more.made.as_ref());
+        if let Some(made) = made {
             all.push(Told {
                 command: MAKE,
                 arguments: Arguments::Made(made),
@@ -234,13 +248,13 @@ impl Effects {
             });
         }
         for change in [Change::Added, Change::Touched, Change::Removed] {
-            let items = self.items.iter().filter(|item| item.change == change);
+            let items = self.items().iter().filter(|item| item.change == change);
             // One command adds all items, unless the client's command takes a single one.
             let are_together = change == Change::Added;
             let items = items.take(if are_together { 1 } else { usize::MAX });
             all.extend(items.map(|&item| self.told_of(item, shape)));
         }
-        if self.loaded && !fault::is(Fault::ForgetLoad) {
+        if self.has(|more| more.loaded) && !fault::is(Fault::ForgetLoad) {
             all.push(Told {
                 command: c"CF.LOADCHUNK",
                 arguments: Arguments::Piece,
@@ -248,7 +262,7 @@ impl Effects {
                 event: Event::Module(c"cf.loadchunk"),
             });
         }
-        if self.deleted {
+        if self.has(|more| more.deleted) {
             all.push(Told {
                 command: c"DEL",
                 arguments: Arguments::None,
@@ -286,7 +300,7 @@ impl Effects {
                 match of_one {
                     Some(command) if is_of_one => told(command, !is_surely, c"cf.add"),
                     _ => Told {
-                        arguments: Arguments::Added(&self.items),
+                        arguments: Arguments::Added(self.items()),
                         ..told(c"CF.INSERT", false, c"cf.add")
                     },
                 }
@@ -300,20 +314,28 @@ impl Effects {
         }
     }
 
+    /// All items, in their order.
+    fn items(&self) -> &[Item] {
+        match &self.more {
+            Some(more) if !more.items.is_empty() => &more.items,
+            _ => self.only.as_slice(),
+        }
+    }
+
+    fn has(&self, of: impl FnOnce(&More) -> bool) -> bool {
+        self.more.as_deref().is_some_and(of)
+    }
+
     /// The only item that the command has changed, if it has no other effect.
     #[inline]
     fn only_item(&self) -> Option<Item> {
-        let has_more = self.made.is_some() || self.loaded || self.deleted;
-        match self.items[..] {
-            [item] if !has_more => Some(item),
-            _ => None,
-        }
+        self.only.filter(|_| self.more.is_none())
     }
 
     /// True if the command has changed nothing.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.items.is_empty() && self.made.is_none() && !self.loaded && !self.deleted
+        self.only.is_none() && self.more.is_none()
     }
 
     /// Replicates the changes, at least one, and notifies watchers and listeners. No key

@@ -45,9 +45,9 @@ pub(crate) struct Entry {
 /// A filter has at most 2^32 words. Almost all allocations are multiples of this.
 const UNIT: u64 = 8;
 
-/// With the two counts of an `Arc` these are 224 bytes. The next class of the engine's allocator is 256,
+/// With the two counts of an `Arc` these are 192 bytes. The next class of the engine's allocator is 224,
 /// and there may be very many keys.
-const _: () = assert!(size_of::<Entry>() <= 208);
+const _: () = assert!(size_of::<Entry>() <= 176);
 
 #[derive(Debug)]
 pub(crate) enum Content {

@@ -35,6 +35,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> PackedLayout for Counted<SLOTS, 
     const COUNTS: bool = true;
     type Time = Timeless;
     type IfCounting<T: Send + Sync + 'static> = Option<Box<T>>;
+    type Kind = crate::memory::CanGrow;
 }
 
 /// A filter of a few buckets with `SLOTS` slots each, whose counters count to four; one with a phase
@@ -99,7 +100,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Counting<SLOTS, PHASE_BITS> {
         self.repeats().add(copies as u64 - 1);
     }
 
-    fn repeats(&self) -> &crate::raw::repeats::Repeats {
+    fn repeats(&self) -> &crate::raw::repeats::Repeats<crate::memory::CanGrow> {
         self.0.repeats.get().expect("slots have counters")
     }
 

@@ -32,6 +32,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> PackedLayout for Tagged<SLOTS, P
     const TAG_BITS: u32 = 2;
     type Time = Epochs;
     type IfCounting<T: Send + Sync + 'static> = crate::memory::Nothing;
+    type Kind = crate::memory::CanGrow;
 }
 
 /// An expiring filter of a few buckets with `SLOTS` slots each; one with a phase can grow. A copy is

@@ -4,7 +4,7 @@
 use super::{RawFilter, len::Len, lookup::Lookups};
 use crate::{
     error::{BatchError, InsertError},
-    memory::Storage,
+    memory::{Kind, Storage},
     table::{
         class::{Class, alternate},
         entry::Fingerprint,
@@ -247,15 +247,15 @@ impl<L: Layout> RawFilter<L> {
 /// if the caller's code panics in its middle.
 ///
 /// A filter that can grow counts each item at once: by the count it tells whether to grow.
-struct Tally<'a, P: Storage> {
-    len: &'a Len<P>,
+struct Tally<'a, P: Storage, K: Kind> {
+    len: &'a Len<P, K>,
     at_once: bool,
     /// The change of the count, modulo 2^64.
     more: u64,
 }
 
-impl<'a, P: Storage> Tally<'a, P> {
-    fn of<L: Layout<Storage = P>>(raw: &'a RawFilter<L>) -> Self {
+impl<'a, P: Storage, K: Kind> Tally<'a, P, K> {
+    fn of<L: Layout<Storage = P, Kind = K>>(raw: &'a RawFilter<L>) -> Self {
         Self {
             len: &raw.len,
             at_once: L::GROWS,
@@ -285,7 +285,7 @@ impl<'a, P: Storage> Tally<'a, P> {
     }
 }
 
-impl<P: Storage> Drop for Tally<'_, P> {
+impl<P: Storage, K: Kind> Drop for Tally<'_, P, K> {
     fn drop(&mut self) {
         if self.more != 0 {
             self.len.add(self.more);

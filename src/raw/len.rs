@@ -4,7 +4,7 @@ mod shared;
 
 use super::counters::{Counters, Counting, SmallCounters};
 use crate::{
-    memory::{Extra, Storage},
+    memory::{Extra, Kind, Storage},
     stats::Stats,
     threads::thread_number,
 };
@@ -19,11 +19,14 @@ use crate::sync::{Ordering, unchecked::AtomicU64};
 
 /// Sums over shards, each written by the threads that fall on it: the number of items, and the
 /// counters off the fast path.
-pub(crate) struct Len<P: Storage> {
+pub(crate) struct Len<P: Storage, K: Kind> {
     /// The shard of a filter that has no others. In a box, because writers write it and lookups read
     /// the cache line of the other fields.
     first: Box<First>,
-    shards: Shards,
+    /// The other shards of a fixed filter. A small one has none, so that it stays small.
+    fixed: K::IfFixed<Option<Box<[CachePadded<Shard>]>>>,
+    /// The other shards of a filter that can grow: none until it is [`LARGE`].
+    late: K::IfGrowing<OnceBox<[CachePadded<Shard>; FEW]>>,
     /// The shards that processes share; then there are no others.
     shared: P::Extra<SharedLen>,
 }
@@ -64,13 +67,6 @@ impl Count<'_> {
 /// microseconds and a sum some nanoseconds, so a thread is not preempted in each of these.
 const SUMS: usize = 3;
 
-/// A small filter has only the first shard, and no padding, so that it stays small.
-enum Shards {
-    Many(Box<[CachePadded<Shard>]>),
-    /// None beside the first one, until a filter that can grow is [`LARGE`].
-    Late(OnceBox<[CachePadded<Shard>; FEW]>),
-}
-
 /// The shards of a table of 64 KiB, and of each larger one that grows.
 const FEW: usize = 16;
 
@@ -89,47 +85,42 @@ const WORDS_OF_MOST_SHARDS: usize = 1 << 16;
 /// Words from which a filter that grows has its shards.
 const LARGE: usize = FEW * WORDS_OF_SHARD;
 
-impl<P: Storage> Len<P> {
-    /// A shard for each 4 KiB of table up to 16 shards, 32 from 512 KiB on, and one for each 512 KiB up
-    /// to 64.
-    pub(crate) fn new(words: usize) -> Self {
-        let few = (words / WORDS_OF_SHARD).clamp(1, FEW).next_power_of_two();
-        let more = (words / WORDS_OF_MORE_SHARDS).clamp(1, 2 * FEW);
-        let most = (words / WORDS_OF_MOST_SHARDS).clamp(1, MOST);
-        let shards = few.max(1 << more.max(most).ilog2());
-        let shards = if shards == 1 {
-            Shards::Late(OnceBox::new())
-        } else {
-            Shards::Many((0..shards).map(|_| CachePadded::default()).collect())
-        };
-        Self {
-            first: Box::default(),
-            shards,
-            shared: Default::default(),
-        }
-    }
+/// The shards of a fixed table: one for each 4 KiB up to 16 shards, 32 from 512 KiB on, and one for each
+/// 512 KiB up to 64.
+fn shards_for(words: usize) -> usize {
+    let few = (words / WORDS_OF_SHARD).clamp(1, FEW).next_power_of_two();
+    let more = (words / WORDS_OF_MORE_SHARDS).clamp(1, 2 * FEW);
+    let most = (words / WORDS_OF_MOST_SHARDS).clamp(1, MOST);
+    few.max(1 << more.max(most).ilog2())
+}
 
-    /// The length of a filter that can grow, and has this number of words now.
-    pub(crate) fn growing(words: usize) -> Self {
+impl<P: Storage, K: Kind> Len<P, K> {
+    /// The length of a filter that has this number of words now.
+    pub(crate) fn new(words: usize) -> Self {
+        let fixed = || match shards_for(words) {
+            1 => None,
+            shards => Some((0..shards).map(|_| CachePadded::default()).collect()),
+        };
         let len = Self {
             first: Box::default(),
-            shards: Shards::Late(OnceBox::new()),
+            fixed: Extra::made(fixed),
+            late: Extra::made(OnceBox::new),
             shared: Default::default(),
         };
         len.grow(words);
         len
     }
 
-    /// The filter has this number of words now. If there is no memory for more shards, it keeps
-    /// one.
+    /// A filter that can grow has this number of words now. If there is no memory for more shards, it
+    /// keeps one.
     pub(crate) fn grow(&self, words: usize) {
-        if let Shards::Late(more) = &self.shards
+        if let Some(late) = self.late.get()
             && words >= LARGE
-            && more.get().is_none()
+            && late.get().is_none()
             && let Some(shards) = shards()
         {
             // An error says that another thread was first: its shards count.
-            let _ = more.set(shards);
+            let _ = late.set(shards);
         }
     }
 
@@ -158,17 +149,14 @@ impl<P: Storage> Len<P> {
     pub(crate) fn stats(&self) -> Stats {
         let mut stats = Stats::default();
         self.first.counters.add_to(&mut stats);
-        self.shards()
-            .for_each(|shard| shard.counters.add_to(&mut stats));
+        for shard in self.shards() {
+            shard.counters.add_to(&mut stats);
+        }
         stats
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        let shards = match &self.shards {
-            Shards::Many(shards) => size_of_val(&**shards),
-            Shards::Late(more) => more.get().map_or(0, size_of_val),
-        };
-        size_of_val(&*self.first) + shards
+        size_of_val(&*self.first) + size_of_val(self.shards())
     }
 
     /// Counts `by` items more.
@@ -205,28 +193,29 @@ impl<P: Storage> Len<P> {
     /// The shard of this thread, if there is more than the first one.
     #[inline]
     fn shard(&self) -> Option<&Shard> {
-        match &self.shards {
-            Shards::Many(shards) => Some(&shards[thread_number() & (shards.len() - 1)]),
-            Shards::Late(more) => {
-                let shards = more.get()?;
-                Some(&shards[thread_number() % FEW])
-            }
+        if let Some(fixed) = self.fixed.get() {
+            let shards = fixed.as_deref()?;
+            return Some(&shards[thread_number() & (shards.len() - 1)]);
         }
+        let shards = self.late.get()?.get()?;
+        Some(&shards[thread_number() % FEW])
     }
 
     /// The shards beside the first one.
-    fn shards(&self) -> impl Iterator<Item = &Shard> {
-        let (fixed, late) = match &self.shards {
-            Shards::Many(shards) => (&**shards, None),
-            Shards::Late(more) => (&[][..], more.get()),
-        };
-        let all = fixed.iter().chain(late.into_iter().flatten());
-        all.map(|shard| &**shard)
+    fn shards(&self) -> &[CachePadded<Shard>] {
+        let fixed = self.fixed.get().and_then(Option::as_deref);
+        let late = || Some(&self.late.get()?.get()?[..]);
+        fixed.or_else(late).unwrap_or(&[])
+    }
+
+    /// The shards of a fixed filter, to be changed.
+    fn fixed_mut(&mut self) -> Option<&mut [CachePadded<Shard>]> {
+        self.fixed.get_mut()?.as_deref_mut()
     }
 
     fn all_items(&self) -> impl Iterator<Item = &AtomicU64> {
         let shared = self.shared.get().into_iter().flat_map(SharedLen::all);
-        let items = self.shards().map(|shard| &shard.items);
+        let items = self.shards().iter().map(|shard| &shard.items);
         std::iter::once(&self.first.items)
             .chain(items)
             .chain(shared)
@@ -266,20 +255,20 @@ impl<P: Storage> Len<P> {
         let mut stats = self.stats();
         other.first.counters.add_to(&mut stats);
         self.first.items = other.first.items;
-        self.shards = other.shards;
+        (self.fixed, self.late) = (other.fixed, other.late);
         self.continue_from(stats);
     }
 
     /// Adds `stats`, which include the first shard's, to the counters of the others.
     fn continue_from(&mut self, mut stats: Stats) {
         self.first.counters = SmallCounters::default();
-        match &mut self.shards {
-            Shards::Many(shards) => {
+        match self.fixed_mut() {
+            Some(shards) => {
                 let counters = &mut shards[0].counters;
                 counters.add_to(&mut stats);
                 *counters = Counters::from(stats);
             }
-            Shards::Late(_) => self.first.counters = SmallCounters::from(stats),
+            None => self.first.counters = SmallCounters::from(stats),
         }
     }
 
@@ -300,9 +289,9 @@ impl<P: Storage> Len<P> {
         if let Some(shared) = self.shared.get() {
             shared.reset();
         }
-        match &mut self.shards {
-            Shards::Many(shards) => shards.fill_with(CachePadded::default),
-            Shards::Late(more) => *more = OnceBox::new(),
+        self.late = Extra::made(OnceBox::new);
+        if let Some(shards) = self.fixed_mut() {
+            shards.fill_with(CachePadded::default);
         }
         self.continue_from(stats);
     }

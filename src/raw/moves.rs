@@ -62,7 +62,7 @@ pub(super) struct Move<'a, L: Layout, H> {
     table: &'a Table<L>,
     frontiers: &'a Frontiers,
     stripe: Stripe<'a>,
-    repeats: Option<&'a Repeats>,
+    repeats: Option<&'a Repeats<L::Kind>>,
     entry: Entry,
     from: usize,
     to: usize,

@@ -2,9 +2,9 @@
 //!
 //! A filter grows by the number of slots in use, whatever the number of copies.
 
-use super::{RawFilter, counter, len::Len};
+use super::{RawFilter, len::Len};
 use crate::{
-    memory::{Extra, Heap},
+    memory::{Extra, Heap, Kind},
     table::{
         layout::{Layout, Word},
         word::Bucket,
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The number of repeats. Each filter with counters has memory of its own.
-pub(crate) type Repeats = Len<Heap>;
+pub(crate) type Repeats<K> = Len<Heap, K>;
 
 /// How many differences decide by majority. A thread that is preempted within one of them can find
 /// any number, and it is not preempted within two of them (see [`Len::is_at_least`]).
@@ -84,7 +84,7 @@ impl<L: Layout> RawFilter<L> {
     /// There are no items any more.
     pub(crate) fn reset_counts(&mut self) {
         self.len.reset();
-        self.repeats = Extra::made(|| counter::<L, _>(self.table.buckets(), &self.table));
+        self.repeats = Extra::made(|| Len::new(self.table.words()));
     }
 
     /// The filter has this number of words now.
@@ -98,7 +98,7 @@ impl<L: Layout> RawFilter<L> {
 }
 
 /// Counts the repeats by which `new` differs from the word `old` that it has replaced.
-pub(super) fn count<W: Bucket>(repeats: &Repeats, old: W, new: W) {
+pub(super) fn count<W: Bucket, K: Kind>(repeats: &Repeats<K>, old: W, new: W) {
     let more = new.repeats().wrapping_sub(old.repeats());
     if more != 0 {
         repeats.add(more);

@@ -1,7 +1,7 @@
 //! Levels, splits and runs of them, without other threads.
 
 use super::{
-    Refusal, SPLITS_PER_INSERT, Segment, Table,
+    Growth, Refusal, SPLITS_PER_INSERT, Segment, Table,
     class::Class,
     entry::low_bits,
     layout::Growing,
@@ -35,7 +35,8 @@ fn each_level_doubles_the_words() {
     assert_eq!(table.doublings(), 0);
     assert!(!table.is_growing(FIRST));
     // The list of segments comes with the first of them.
-    assert_eq!(table.bytes(), 4 * 8);
+    let state = size_of::<Growth<Growing>>();
+    assert_eq!(table.bytes(), 4 * 8 + state);
     for doubling in 0..2 {
         let level = FIRST + doubling;
         assert!(table.begin_level(level).is_some());
@@ -50,6 +51,7 @@ fn each_level_doubles_the_words() {
     assert_eq!(
         table.bytes(),
         (4 + 4 + 8) * 8
+            + state
             + 2 * (size_of::<Segment<Heap>>() + size_of::<CachePadded<AtomicU64>>())
             + segment::MOST * size_of::<usize>()
     );

@@ -88,12 +88,13 @@ impl<L: Layout<Storage = Shared>> Table<L> {
         let (owner, start) = (parts.owner(), parts.position());
         let progress = Progress::new(numbers, owner, start, buckets, levels.more as usize);
         let growth = Growth::with_segments(levels, Segments::shared(all));
+        let growth = Growth {
+            progress: <Shared as Storage>::Extra::made(|| progress),
+            begins_early: true,
+            ..growth
+        };
         let table = Self {
-            growth: Growth {
-                progress: <Shared as Storage>::Extra::made(|| progress),
-                begins_early: true,
-                ..growth
-            },
+            growth: Extra::made(|| growth.into()),
             first,
         };
         // The hint of this process begins with that of the others.

@@ -13,7 +13,7 @@ use super::{
     },
 };
 
-use crate::memory::{Extra, Heap, Nothing, Storage};
+use crate::memory::{CanGrow, Extra, Fixed, Heap, Kind, Nothing, Storage};
 
 pub(crate) use super::word::lanes::{Lanes, Masks, PackedLayout, series};
 
@@ -30,6 +30,8 @@ pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
     type Storage: Storage;
     /// A value that a filter has only if its slots have counters.
     type IfCounting<T: Send + Sync + 'static>: Extra<T>;
+    /// Whether filters can grow.
+    type Kind: Kind;
     /// True if filters of this layout can grow.
     const GROWS: bool;
     /// True if copies have tags, and expire.
@@ -53,6 +55,7 @@ impl<L: PackedLayout<Time: Time<Packed<L>>>> Layout for L {
     type Time = <Self as PackedLayout>::Time;
     type Storage = Heap;
     type IfCounting<T: Send + Sync + 'static> = <Self as PackedLayout>::IfCounting<T>;
+    type Kind = <Self as PackedLayout>::Kind;
     const GROWS: bool = Self::HAS_PHASE;
     const EXPIRES: bool = Self::TAG_BITS != 0 && !Self::COUNTS;
     const COUNTER_BITS: u32 = <Self as Masks>::COUNTER_BITS;
@@ -81,6 +84,7 @@ impl<L: Layout> Layout for Shared<L> {
     type Time = L::Time;
     type Storage = crate::memory::Shared;
     type IfCounting<T: Send + Sync + 'static> = L::IfCounting<T>;
+    type Kind = L::Kind;
     const GROWS: bool = L::GROWS;
     const EXPIRES: bool = L::EXPIRES;
     const COUNTER_BITS: u32 = L::COUNTER_BITS;
@@ -110,6 +114,7 @@ macro_rules! semi_sorted {
             type Time = $crate::table::time::Timeless;
             type Storage = $crate::memory::Heap;
             type IfCounting<T: Send + Sync + 'static> = $crate::memory::Nothing;
+            type Kind = $crate::memory::Fixed;
             const GROWS: bool = false;
             const EXPIRES: bool = false;
             const COUNTER_BITS: u32 = 0;
@@ -206,6 +211,7 @@ macro_rules! define {
                 const PHASE_BITS: u32 = 0;
                 type Time = Timeless;
                 type IfCounting<T: Send + Sync + 'static> = Nothing;
+                type Kind = Fixed;
             }
         )*
         $(
@@ -226,6 +232,7 @@ macro_rules! define {
                 const TAG_BITS: u32 = $tag;
                 type Time = Epochs;
                 type IfCounting<T: Send + Sync + 'static> = Nothing;
+                type Kind = Fixed;
             }
         )*
         $(
@@ -240,6 +247,7 @@ macro_rules! define {
                 const COUNTS: bool = true;
                 type Time = Timeless;
                 type IfCounting<T: Send + Sync + 'static> = Option<Box<T>>;
+                type Kind = Fixed;
             }
         )*
     };
@@ -265,6 +273,7 @@ impl PackedLayout for Growing {
     const PHASE_BITS: u32 = 6;
     type Time = Timeless;
     type IfCounting<T: Send + Sync + 'static> = Nothing;
+    type Kind = CanGrow;
 }
 
 /// The layout of growable filters whose copies expire: that of other growable ones, where the
@@ -286,6 +295,7 @@ impl PackedLayout for GrowingExpiring {
     const TAG_BITS: u32 = Self::TAG;
     type Time = Epochs;
     type IfCounting<T: Send + Sync + 'static> = Nothing;
+    type Kind = CanGrow;
 }
 
 /// The layout of growable filters whose slots have counters of `COUNTER` bits: that of other growable
@@ -304,6 +314,7 @@ impl<const COUNTER: u32> PackedLayout for GrowingCounting<COUNTER> {
     const COUNTS: bool = true;
     type Time = Timeless;
     type IfCounting<T: Send + Sync + 'static> = Option<Box<T>>;
+    type Kind = CanGrow;
 }
 
 #[cfg(test)]

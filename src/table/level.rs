@@ -20,6 +20,7 @@ use super::{
 use crate::{
     error::InsertError,
     fault::{self, faulty, when_faulty},
+    memory::Extra,
     step::Step,
     sync::Ordering,
     threads::thread_number,
@@ -165,12 +166,15 @@ impl<L: Layout> Table<L> {
         // Release: pairs with the Acquire of `level`: a thread that sees the hint finds every word
         // as it promises.
         let hint = Word::<L>::hint(level + 1, self.first_level());
-        if let Some(progress) = self.progress() {
+        let Some(growth) = self.growth() else {
+            return;
+        };
+        if let Some(progress) = growth.progress.get() {
             progress.complete_level((level + 1 - self.first_level()) as usize);
-            return self.raise_hint(hint.pack());
+            return growth.raise_hint(hint.pack());
         }
         let order = fault::order(Step::Complete, Ordering::AcqRel);
-        self.growth.hint.fetch_max(hint.pack(), order);
+        growth.hint.fetch_max(hint.pack(), order);
     }
 
     /// The planes and buckets of these words, in the order in which runs are split.

@@ -1,8 +1,8 @@
 //! Routing: which word counts for a fingerprint and a bucket.
 
 use super::{
-    Levels, Table,
-    class::Class,
+    Growth, Levels, Table,
+    class::{Class, Fingerprints},
     entry::{Fingerprint, low_bits},
     layout::{Layout, Word},
     loaded::Loaded,
@@ -15,6 +15,7 @@ use crate::{
     step::Step,
     sync::{self, AtomicU64, Ordering, count_load},
 };
+use std::ptr;
 
 /// A reader's load of a word in the step `step`.
 #[inline(always)]
@@ -30,6 +31,8 @@ fn load_bits(step: Step, atomic: &AtomicU64) -> Bits {
 /// load it again for each word.
 pub(crate) struct View<'a, L: Layout> {
     first: &'a [AtomicU64],
+    /// [`Table::growth`].
+    growth: Option<&'a Growth<L>>,
     table: &'a Table<L>,
 }
 
@@ -43,13 +46,23 @@ impl<'a, L: Layout> View<'a, L> {
     /// The class of the items with this hash.
     #[inline(always)]
     pub(crate) fn class(&self, hash: u64) -> Class {
-        Class::of_hash(hash, self.table.fingerprints(), self.buckets())
+        let fingerprints = match self.growth {
+            Some(growth) => growth.fingerprints,
+            None => const { Fingerprints::new(0) },
+        };
+        Class::of_hash(hash, fingerprints, self.buckets())
+    }
+
+    /// [`Table::hint`].
+    #[inline(always)]
+    fn hint(&self) -> Word<L> {
+        self.growth.map_or(Word::<L>::EMPTY, Growth::hint)
     }
 
     /// Brings the words of a class into the cache, as [`Table::prefetch`] does.
     #[inline(always)]
     pub(crate) fn prefetch(&self, class: Class) {
-        let plane = self.plane_of_hint(self.table.hint(), class.fingerprint);
+        let plane = self.plane_of_hint(self.hint(), class.fingerprint);
         plane.prefetch(class.p);
         plane.prefetch(class.q);
     }
@@ -59,7 +72,7 @@ impl<'a, L: Layout> View<'a, L> {
     #[inline(always)]
     pub(crate) fn load(&self, step: Step, fingerprint: Fingerprint, bucket: usize) -> Word<L> {
         let load = |atomic: &_| Word::<L>::unpack(load_bits(step, atomic).0);
-        let hint = self.table.hint();
+        let hint = self.hint();
         let word = load(self.plane_of_hint(hint, fingerprint).atomic(bucket));
         if word.is_in_phase(hint) {
             return word;
@@ -72,7 +85,7 @@ impl<'a, L: Layout> View<'a, L> {
     /// fast path of a lookup need not decode them.
     #[inline(always)]
     pub(crate) fn load_pair_at_hint(&self, class: Class) -> (Bits, Bits, Word<L>) {
-        let hint = self.table.hint();
+        let hint = self.hint();
         let plane = self.plane_of_hint(hint, class.fingerprint);
         let p = load_bits(Step::ReadP, plane.atomic(class.p));
         let q = load_bits(Step::ReadQ, plane.atomic(class.q));
@@ -82,7 +95,7 @@ impl<'a, L: Layout> View<'a, L> {
     /// [`Table::load_for_update`].
     #[inline(always)]
     pub(crate) fn load_for_update(&self, fingerprint: Fingerprint, bucket: usize) -> Loaded<'a, L> {
-        let hint = self.table.hint();
+        let hint = self.hint();
         let loaded = Loaded::<L>::load(self.plane_of_hint(hint, fingerprint).atomic(bucket));
         if !L::GROWS || loaded.word_in_table().is_in_phase(hint) {
             return loaded;
@@ -104,7 +117,7 @@ impl<'a, L: Layout> View<'a, L> {
         class: Class,
     ) -> (Loaded<'a, L>, Loaded<'a, L>, Word<L>) {
         let (one, other) = class.in_order_of_claims::<L>();
-        let hint = self.table.hint();
+        let hint = self.hint();
         let (one, other) = self.load_both_from(hint, class.fingerprint, one, other);
         (one, other, hint)
     }
@@ -117,7 +130,7 @@ impl<'a, L: Layout> View<'a, L> {
         one: usize,
         other: usize,
     ) -> (Loaded<'a, L>, Loaded<'a, L>) {
-        self.load_both_from(self.table.hint(), fingerprint, one, other)
+        self.load_both_from(self.hint(), fingerprint, one, other)
     }
 
     #[inline(always)]
@@ -147,18 +160,18 @@ impl<'a, L: Layout> View<'a, L> {
     /// without a branch on the fingerprint, which would be unpredictable.
     #[inline(always)]
     fn plane_of_hint(&self, hint: Word<L>, fingerprint: Fingerprint) -> Plane<'a> {
-        if !L::GROWS {
+        let Some(growth) = self.growth else {
             return Plane::of(self.first);
-        }
-        let plane = (fingerprint.bits() & hint.pack()) >> self.table.first_level();
+        };
+        let plane = (fingerprint.bits() & hint.pack()) >> growth.first_level;
         // The bit length of the plane's number is the number of its segment.
         let number = (plane << 1 | 1).ilog2();
-        let segment = self.table.growth.segments.get(number as usize);
+        let first = &self.table.first;
+        let planes = growth.segments.planes_or(number as usize, first);
         debug_assert!(
-            plane == 0 || segment.is_some(),
+            plane == 0 || !ptr::eq(planes, first),
             "a segment is published before a word of it is made"
         );
-        let planes = segment.map_or(&self.table.first, |segment| &segment.planes);
         Plane::within(planes, plane, self.first.len())
     }
 }
@@ -169,6 +182,7 @@ impl<L: Layout> Table<L> {
     pub(crate) fn view(&self) -> View<'_, L> {
         View {
             first: &self.first.words,
+            growth: self.growth(),
             table: self,
         }
     }
@@ -349,7 +363,10 @@ impl<L: Layout> Table<L> {
     #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
     fn trust(&self, seen: Word<L>) {
         let (level, last) = (seen.level(), self.levels().last());
-        self.raise_hint(Word::<L>::hint(level.min(last), self.first_level()).pack());
+        let hint = Word::<L>::hint(level.min(last), self.first_level());
+        if let Some(growth) = self.growth() {
+            growth.raise_hint(hint.pack());
+        }
     }
 
     /// If processes share the filter, this one learns how far it has grown.
@@ -385,7 +402,9 @@ impl<L: Layout> Table<L> {
             None => &self.first,
             // The planes from 2^k on were added by doubling k + 1.
             Some(k) => {
-                let segment = self.growth.segments.get(k as usize + 1);
+                let segment = self
+                    .growth()
+                    .and_then(|growth| growth.segments.get(k as usize + 1));
                 let segment = segment.expect("a segment is published before a word of it is made");
                 &segment.planes
             }

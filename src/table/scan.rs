@@ -21,7 +21,7 @@ use super::{
 use crate::{
     error::SnapshotError,
     fault::{self, faulty},
-    memory::Storage,
+    memory::{Extra, Storage},
     step::Step,
     sync::{AtomicU64, Ordering},
 };
@@ -202,7 +202,10 @@ impl<L: Layout> Table<L> {
 
     /// Sets the hint to the lowest level of all words, after all images are stored.
     pub(crate) fn set_level(&mut self, level: u32) {
-        self.growth.hint = AtomicU64::new(Word::<L>::hint(level, self.first_level()).pack());
+        let hint = Word::<L>::hint(level, self.first_level()).pack();
+        if let Some(growth) = self.growth.get_mut() {
+            growth.hint = AtomicU64::new(hint);
+        }
     }
 
     /// True if all words of an image are at one level: both words of a pair are then in one plane.

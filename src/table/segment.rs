@@ -92,14 +92,34 @@ impl<P: Storage> Segments<P> {
     /// If processes share the segments, it is there in any case.
     #[inline(always)]
     pub(super) fn get(&self, number: usize) -> Option<&Segment<P>> {
+        self.find(number, None, Some)
+    }
+
+    /// The planes of the segment with this number, or `first` if it is not published. Acquire: as
+    /// [`get`](Self::get).
+    #[inline(always)]
+    pub(super) fn planes_or<'a>(&'a self, number: usize, first: &'a Planes<P>) -> &'a Planes<P> {
+        self.find(number, first, |segment| &segment.planes)
+    }
+
+    /// What `of` makes of the segment with this number, or `none`. It is chosen where a filter that has not
+    /// grown has branched off already, so that lookups there need not choose again.
+    #[inline(always)]
+    fn find<'a, R>(&'a self, number: usize, none: R, of: impl FnOnce(&'a Segment<P>) -> R) -> R {
         if P::SHARED {
-            return self.shared.get()?.get(number.wrapping_sub(1));
+            let all = self.shared.get();
+            let segment = all.and_then(|all| all.get(number.wrapping_sub(1)));
+            return segment.map_or(none, of);
         }
         // The look would be a step of a model, though it finds nothing.
         if sync::IN_MODEL && number == 0 {
-            return None;
+            return none;
         }
-        self.list.get()?[number].get()
+        match self.list.get() {
+            // The remainder changes nothing, and spares lookups the check of the bounds.
+            Some(list) => list[number % MOST].get().map_or(none, of),
+            None => none,
+        }
     }
 
     /// The segment with this number, which is published if necessary; `None` if there is no memory.

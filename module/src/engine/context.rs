@@ -1,7 +1,7 @@
 //! The context of a call: replies, keys and effects.
 
 use super::{
-    api::{self, OK, api, warn, with_nul},
+    api::{self, Api, OK, api, warn, with_nul},
     data_type::{DataType, TypeRefused, Value},
     key::{Access, Key},
     status::Flags,
@@ -16,6 +16,8 @@ use std::{
 /// The engine's context of a call. It belongs to the thread of the call.
 pub(crate) struct Context {
     raw: NonNull<api::Ctx>,
+    /// The functions, so that each call of one need not ask whether they are there.
+    api: &'static Api,
 }
 
 impl Context {
@@ -25,7 +27,7 @@ impl Context {
     /// context, and the call is on this thread.
     pub(super) unsafe fn new(raw: *mut api::Ctx) -> Self {
         match NonNull::new(raw) {
-            Some(raw) => Self { raw },
+            Some(raw) => Self { raw, api: api() },
             None => unreachable!("the engine hands over a context"),
         }
     }
@@ -36,7 +38,7 @@ impl Context {
 
     pub(crate) fn flags(&self) -> Flags {
         // SAFETY: the context is valid.
-        Flags(unsafe { (api().GetContextFlags)(self.raw()) })
+        Flags(unsafe { (self.api.GetContextFlags)(self.raw()) })
     }
 
     /// Registers a data type with the engine.
@@ -48,7 +50,7 @@ impl Context {
     /// Opens a key. The mutable borrow of the context ensures that only one key is open at a time.
     pub(crate) fn open<'a>(&'a mut self, name: Str<'a>, access: Access) -> Key<'a> {
         // SAFETY: the context and the name are valid while the key is open.
-        unsafe { Key::open(self.raw(), name.raw(), access) }
+        unsafe { Key::open(self.raw(), self.api, name.raw(), access) }
     }
 
     /// Sends a command to replicas and to the AOF. The commands of one call form a transaction there.
@@ -56,7 +58,7 @@ impl Context {
         // SAFETY: the context is valid, and `v` takes this number of strings, whose representation is
         // the same.
         let result = unsafe {
-            (api().Replicate)(
+            (self.api.Replicate)(
                 self.raw(),
                 command.as_ptr(),
                 c"v".as_ptr(),
@@ -77,7 +79,7 @@ impl Context {
         // SAFETY: the context is valid, `!` takes nothing, and `v` takes this number of strings, whose
         // representation is the same.
         let reply = unsafe {
-            (api().Call)(
+            (self.api.Call)(
                 self.raw(),
                 command.as_ptr(),
                 c"!v".as_ptr(),
@@ -87,20 +89,20 @@ impl Context {
         };
         if !reply.is_null() {
             // SAFETY: the reply is freed once.
-            unsafe { (api().FreeCallReply)(reply) };
+            unsafe { (self.api.FreeCallReply)(reply) };
         }
     }
 
     /// Replicates the command as the client sent it.
     pub(crate) fn replicate_verbatim(&self) {
         // SAFETY: the context is valid.
-        unsafe { (api().ReplicateVerbatim)(self.raw()) };
+        unsafe { (self.api.ReplicateVerbatim)(self.raw()) };
     }
 
     /// Notifies clients that watch or cache the key that it has changed.
     pub(crate) fn signal_modified(&self, key: Str<'_>) {
         // SAFETY: the context and the string are valid.
-        unsafe { (api().SignalModifiedKey)(self.raw(), key.raw()) };
+        unsafe { (self.api.SignalModifiedKey)(self.raw(), key.raw()) };
     }
 
     /// Publishes a keyspace event of the class for modules.
@@ -118,58 +120,58 @@ impl Context {
     fn publish(&self, class: c_int, event: &CStr, key: Str<'_>) {
         // SAFETY: the context and the strings are valid.
         unsafe {
-            (api().NotifyKeyspaceEvent)(self.raw(), class, event.as_ptr(), key.raw());
+            (self.api.NotifyKeyspaceEvent)(self.raw(), class, event.as_ptr(), key.raw());
         }
     }
 
     pub(crate) fn reply_array(&self, length: usize) {
         // SAFETY: the context is valid, here and below.
-        unsafe { (api().ReplyWithArray)(self.raw(), length as c_long) };
+        unsafe { (self.api.ReplyWithArray)(self.raw(), length as c_long) };
     }
 
     pub(crate) fn reply_map(&self, length: usize) {
         // SAFETY: see above.
-        unsafe { (api().ReplyWithMap)(self.raw(), length as c_long) };
+        unsafe { (self.api.ReplyWithMap)(self.raw(), length as c_long) };
     }
 
     pub(crate) fn reply_integer(&self, number: i64) {
         // SAFETY: see above.
-        unsafe { (api().ReplyWithLongLong)(self.raw(), number as c_longlong) };
+        unsafe { (self.api.ReplyWithLongLong)(self.raw(), number as c_longlong) };
     }
 
     /// Replies with a boolean, which is a number in RESP2.
     pub(crate) fn reply_bool(&self, value: bool) {
         // SAFETY: see above.
-        unsafe { (api().ReplyWithBool)(self.raw(), value.into()) };
+        unsafe { (self.api.ReplyWithBool)(self.raw(), value.into()) };
     }
 
     pub(crate) fn reply_null(&self) {
         // SAFETY: see above.
-        unsafe { (api().ReplyWithNull)(self.raw()) };
+        unsafe { (self.api.ReplyWithNull)(self.raw()) };
     }
 
     pub(crate) fn reply_null_array(&self) {
         // SAFETY: see above.
-        unsafe { (api().ReplyWithNullArray)(self.raw()) };
+        unsafe { (self.api.ReplyWithNullArray)(self.raw()) };
     }
 
     /// Replies with a simple string. Simple strings and errors end at their first line break.
     pub(crate) fn reply_status(&self, text: &str) {
         let text = line(text);
         // SAFETY: see above; the text ends with a NUL.
-        unsafe { (api().ReplyWithSimpleString)(self.raw(), text.as_ptr()) };
+        unsafe { (self.api.ReplyWithSimpleString)(self.raw(), text.as_ptr()) };
     }
 
     pub(crate) fn reply_error(&self, text: &str) {
         let text = line(text);
         // SAFETY: as for a simple string.
-        unsafe { (api().ReplyWithError)(self.raw(), text.as_ptr()) };
+        unsafe { (self.api.ReplyWithError)(self.raw(), text.as_ptr()) };
     }
 
     pub(crate) fn reply_bulk(&self, bytes: &[u8]) {
         // SAFETY: see above; there are `bytes.len()` bytes, which the engine copies.
         unsafe {
-            (api().ReplyWithStringBuffer)(self.raw(), bytes.as_ptr().cast(), bytes.len());
+            (self.api.ReplyWithStringBuffer)(self.raw(), bytes.as_ptr().cast(), bytes.len());
         }
     }
 
@@ -177,7 +179,7 @@ impl Context {
     pub(crate) fn reply_text(&self, text: &str) {
         // SAFETY: as for bytes.
         unsafe {
-            (api().ReplyWithVerbatimString)(self.raw(), text.as_ptr().cast(), text.len());
+            (self.api.ReplyWithVerbatimString)(self.raw(), text.as_ptr().cast(), text.len());
         }
     }
 }

@@ -1,7 +1,7 @@
 //! An open key and its value.
 
 use super::{
-    api::{self, OK, api},
+    api::{self, Api, OK},
     data_type::{DataType, Value, into_raw},
     status::{self, Flags, Memory},
 };
@@ -73,6 +73,7 @@ pub(crate) struct Key<'a> {
     /// Null if the key does not exist and was opened for reading.
     raw: *mut api::Key,
     context: *mut api::Ctx,
+    api: &'static Api,
     call: PhantomData<&'a mut ()>,
 }
 
@@ -82,7 +83,12 @@ impl<'a> Key<'a> {
     /// # Safety
     ///
     /// The context and the name are valid during `'a`, and no other key is open then.
-    pub(super) unsafe fn open(context: *mut api::Ctx, name: *mut api::Str, access: Access) -> Self {
+    pub(super) unsafe fn open(
+        context: *mut api::Ctx,
+        api: &'static Api,
+        name: *mut api::Str,
+        access: Access,
+    ) -> Self {
         const READ: c_int = 1;
         const WRITE: c_int = 1 << 1;
         let mode = match access {
@@ -91,8 +97,9 @@ impl<'a> Key<'a> {
         };
         Self {
             // SAFETY: as the caller promises.
-            raw: unsafe { (api().OpenKey)(context, name, mode) },
+            raw: unsafe { (api.OpenKey)(context, name, mode) },
             context,
+            api,
             call: PhantomData,
         }
     }
@@ -131,10 +138,10 @@ impl<'a> Key<'a> {
         unsafe {
             if self.raw.is_null() {
                 Found::Nothing
-            } else if (api().ModuleTypeGetType)(self.raw) == kind.raw() {
+            } else if (self.api.ModuleTypeGetType)(self.raw) == kind.raw() {
                 // `DataType` ensures that values of this type are `V`s in `Arc`s.
-                Found::Value((api().ModuleTypeGetValue)(self.raw).cast())
-            } else if (api().KeyType)(self.raw) == EMPTY {
+                Found::Value((self.api.ModuleTypeGetValue)(self.raw).cast())
+            } else if (self.api.KeyType)(self.raw) == EMPTY {
                 Found::Nothing
             } else {
                 Found::OtherType
@@ -154,7 +161,7 @@ impl<'a> Key<'a> {
         }
         let value = into_raw(value);
         // SAFETY: the key is open, and values of this type are `V`s in `Arc`s.
-        let result = unsafe { (api().ModuleTypeSetValue)(self.raw, kind.raw(), value) };
+        let result = unsafe { (self.api.ModuleTypeSetValue)(self.raw, kind.raw(), value) };
         if result == OK {
             Ok(())
         } else {
@@ -167,14 +174,14 @@ impl<'a> Key<'a> {
     /// Deletes the key.
     pub(crate) fn delete(&mut self) -> Result<(), NotWritable> {
         // SAFETY: the key is open, and its value is not borrowed.
-        let done = !self.raw.is_null() && unsafe { (api().DeleteKey)(self.raw) } == OK;
+        let done = !self.raw.is_null() && unsafe { (self.api.DeleteKey)(self.raw) } == OK;
         if done { Ok(()) } else { Err(NotWritable) }
     }
 
     /// The flags of the call.
     pub(crate) fn flags(&self) -> Flags {
         // SAFETY: the context is valid while the key is open.
-        Flags(unsafe { (api().GetContextFlags)(self.context) })
+        Flags(unsafe { (self.api.GetContextFlags)(self.context) })
     }
 
     /// The memory of the engine. (An open key implies that this is the main thread.)
@@ -187,7 +194,7 @@ impl Drop for Key<'_> {
     fn drop(&mut self) {
         if !self.raw.is_null() {
             // SAFETY: the key is open, and closed once.
-            unsafe { (api().CloseKey)(self.raw) }
+            unsafe { (self.api.CloseKey)(self.raw) }
         }
     }
 }

@@ -56,19 +56,17 @@ impl SharedLen {
 #[cfg(feature = "shared")]
 mod in_words {
     #[cfg(not(any(guira_loom, guira_shuttle)))]
-    use super::super::Shards;
+    use super::super::LARGE;
     use super::{
         super::{Len, MOST},
         STRIDE,
     };
-    use crate::memory::{Parts, Shared};
-    #[cfg(not(any(guira_loom, guira_shuttle)))]
-    use crossbeam_utils::CachePadded;
+    use crate::memory::{Kind, Parts, Shared};
 
     /// The words of a length that processes share.
     pub(crate) const SHARED_LEN: usize = 2 * MOST * STRIDE;
 
-    impl Len<Shared> {
+    impl<K: Kind> Len<Shared, K> {
         /// The length in these words; `None` if they are too few. A process counts in half of the
         /// shards, and `salt` chooses the half, so that processes of one thread each seldom share a
         /// shard.
@@ -78,9 +76,8 @@ mod in_words {
             let all = parts.take(SHARED_LEN)?;
             Some(Self {
                 shared: Some(Box::new(super::SharedLen { own, all })),
-                // For the counters.
-                shards: Shards::Many([CachePadded::default()].into()),
-                first: Box::default(),
+                // Shards, for the counters.
+                ..Self::new(LARGE)
             })
         }
 

@@ -1,7 +1,7 @@
 //! The sum is exact at rest, however threads and shards fall together.
 
 use super::*;
-use crate::memory::Heap;
+use crate::memory::{CanGrow, Fixed, Heap};
 use std::thread;
 
 const TABLES: [usize; 4] = [2, 512, 5 * 512, 1 << 27];
@@ -9,7 +9,7 @@ const TABLES: [usize; 4] = [2, 512, 5 * 512, 1 << 27];
 #[test]
 fn the_sum_of_all_threads_is_exact_at_rest() {
     for buckets in TABLES {
-        let len = Len::<Heap>::new(buckets);
+        let len = Len::<Heap, Fixed>::new(buckets);
         thread::scope(|scope| {
             for thread in 1..=16_u64 {
                 let len = &len;
@@ -30,7 +30,7 @@ fn the_sum_of_all_threads_is_exact_at_rest() {
 #[test]
 fn a_shard_may_wrap_below_zero() {
     for buckets in TABLES {
-        let len = Len::<Heap>::new(buckets);
+        let len = Len::<Heap, Fixed>::new(buckets);
         thread::scope(|scope| {
             scope.spawn(|| len.add(5));
         });
@@ -50,7 +50,7 @@ fn a_shard_may_wrap_below_zero() {
 #[test]
 fn a_remove_that_is_counted_before_its_insert_shows_no_huge_sum() {
     for buckets in TABLES {
-        let len = Len::<Heap>::new(buckets);
+        let len = Len::<Heap, Fixed>::new(buckets);
         len.subtract(1);
         assert_eq!(len.sum(), 0, "{buckets}");
         len.add(1);
@@ -63,10 +63,8 @@ fn a_remove_that_is_counted_before_its_insert_shows_no_huge_sum() {
 /// on the one to come.
 #[test]
 fn one_low_sum_does_not_say_that_there_are_few() {
-    let len = Len::<Heap>::new(1 << 27);
-    let Shards::Many(shards) = &len.shards else {
-        panic!("a large table has many shards");
-    };
+    let len = Len::<Heap, Fixed>::new(1 << 27);
+    let shards = len.shards();
     // Relaxed, here and below: all in one thread.
     shards[0].items.fetch_add(120, Ordering::Relaxed);
     let busy = |times: usize| {
@@ -90,7 +88,7 @@ fn one_low_sum_does_not_say_that_there_are_few() {
 #[test]
 fn reset_is_zero_on_every_shard() {
     for buckets in TABLES {
-        let mut len = Len::<Heap>::new(buckets);
+        let mut len = Len::<Heap, Fixed>::new(buckets);
         thread::scope(|scope| {
             for _ in 0..20 {
                 scope.spawn(|| len.add(7));
@@ -103,10 +101,10 @@ fn reset_is_zero_on_every_shard() {
 
 #[test]
 fn shards_never_take_up_more_than_half_of_the_table() {
-    assert_eq!(Len::<Heap>::new(511).bytes(), size_of::<First>());
+    assert_eq!(Len::<Heap, Fixed>::new(511).bytes(), size_of::<First>());
     for buckets in (1..200).map(|pages| pages * 512) {
         assert!(
-            Len::<Heap>::new(buckets).bytes() <= 8 * buckets / 2,
+            Len::<Heap, Fixed>::new(buckets).bytes() <= 8 * buckets / 2,
             "{buckets}"
         );
     }
@@ -116,7 +114,7 @@ fn shards_never_take_up_more_than_half_of_the_table() {
 #[test]
 fn the_counters_of_all_threads_are_added_up_and_outlast_a_reset() {
     for buckets in TABLES {
-        let mut len = Len::<Heap>::new(buckets);
+        let mut len = Len::<Heap, Fixed>::new(buckets);
         thread::scope(|scope| {
             for path in 1..=20 {
                 let len = &len;
@@ -141,8 +139,8 @@ fn the_counters_of_all_threads_are_added_up_and_outlast_a_reset() {
 #[test]
 fn a_filter_that_takes_the_items_of_another_keeps_its_counters() {
     for (words, other_words) in [(2, 2), (LARGE, 2), (2, LARGE), (LARGE, LARGE)] {
-        let mut len = Len::<Heap>::growing(words);
-        let other = Len::<Heap>::growing(other_words);
+        let mut len = Len::<Heap, CanGrow>::new(words);
+        let other = Len::<Heap, CanGrow>::new(other_words);
         len.add(100);
         len.counters().relocated(7);
         len.counters().failed();
@@ -158,8 +156,8 @@ fn a_filter_that_takes_the_items_of_another_keeps_its_counters() {
 /// The same if both have several shards, and the counters of the other one are in the first of these.
 #[test]
 fn a_filter_that_takes_the_items_of_a_large_one_keeps_the_counters_of_both() {
-    let mut len = Len::<Heap>::new(LARGE);
-    let other = Len::<Heap>::new(LARGE);
+    let mut len = Len::<Heap, Fixed>::new(LARGE);
+    let other = Len::<Heap, Fixed>::new(LARGE);
     for len in [&len, &other] {
         for _ in 0..5 {
             len.counters().relocated(2);
@@ -193,14 +191,8 @@ fn the_counters_of_a_small_filter_never_start_again() {
     assert_eq!(before.longest_path, (1 << 16) - 1);
     assert_eq!(before.failed_inserts, 1 << 40);
     assert!(before.retried_lookups > 4_000_000_000);
-    let len = Len::<Heap> {
-        first: Box::new(First {
-            items: AtomicU64::new(0),
-            counters,
-        }),
-        shards: Shards::Late(OnceBox::new()),
-        shared: Default::default(),
-    };
+    let mut len = Len::<Heap, Fixed>::new(2);
+    len.first.counters = counters;
     len.counters().retried();
     len.counters().conservative();
     len.counters().failed();
@@ -214,7 +206,7 @@ fn the_counters_of_a_small_filter_never_start_again() {
 
 #[test]
 fn the_number_of_shards_follows_the_table() {
-    let shards = |bytes: usize| Len::<Heap>::new(bytes / 8).shards().count();
+    let shards = |bytes: usize| Len::<Heap, Fixed>::new(bytes / 8).shards().len();
     let sizes = [4, 8, 64, 511, 512, 1 << 14, 1 << 15, 1 << 20].map(|kib| shards(kib << 10));
     assert_eq!(sizes, [0, 2, 16, 16, 32, 32, 64, 64]);
 }
@@ -243,7 +235,7 @@ fn thread_numbers_differ_and_stay() {
 /// Threads add and remove while the shards are allocated.
 #[test]
 fn a_filter_that_grows_gets_its_shards_when_it_is_large() {
-    let len = Len::<Heap>::growing(2);
+    let len = Len::<Heap, CanGrow>::new(2);
     let small = len.bytes();
     assert_eq!(small, size_of::<First>());
     len.grow(LARGE - 1);
@@ -267,7 +259,7 @@ fn a_filter_that_grows_gets_its_shards_when_it_is_large() {
     len.reset();
     assert_eq!((len.sum(), len.bytes()), (0, small));
     assert_eq!(
-        Len::<Heap>::growing(LARGE).bytes(),
+        Len::<Heap, CanGrow>::new(LARGE).bytes(),
         small + FEW * size_of::<CachePadded<Shard>>()
     );
 }

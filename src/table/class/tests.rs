@@ -23,6 +23,7 @@ impl PackedLayout for EightBits {
     const PHASE_BITS: u32 = 0;
     type Time = crate::table::time::Timeless;
     type IfCounting<T: Send + Sync + 'static> = crate::memory::Nothing;
+    type Kind = crate::memory::CanGrow;
 }
 
 /// The fingerprints of a fixed filter, and the largest of them.

@@ -1,7 +1,7 @@
 //! How a packed word is divided: its slots, and the control bits beside them.
 
 use crate::{
-    memory::Extra,
+    memory::{Extra, Kind},
     table::entry::{Entry, Fingerprint},
 };
 
@@ -32,6 +32,8 @@ pub(crate) trait PackedLayout: Copy + Send + Sync + std::fmt::Debug + 'static {
     const COUNTS: bool = false;
     /// A value that a filter has only if tags are counters.
     type IfCounting<T: Send + Sync + 'static>: Extra<T>;
+    /// Whether filters can grow. All models say so: their fixed filters do not use that state.
+    type Kind: Kind;
     /// The time of a filter with this layout: a [`Time`](crate::table::time::Time). Words do not use
     /// it.
     type Time;

@@ -27,6 +27,7 @@ macro_rules! both {
             const PHASE_BITS: u32 = 0;
             type Time = Timeless;
             type IfCounting<T: Send + Sync + 'static> = crate::memory::Nothing;
+            type Kind = crate::memory::Fixed;
         }
     )*};
 }

@@ -225,6 +225,7 @@ macro_rules! small_layouts {
             const PHASE_BITS: u32 = $phase;
             type Time = crate::table::time::Timeless;
             type IfCounting<T: Send + Sync + 'static> = crate::memory::Nothing;
+            type Kind = crate::memory::CanGrow;
         }
     )*};
 }

@@ -19,6 +19,7 @@ impl PackedLayout for Tiny {
     const COUNTS: bool = true;
     type Time = Timeless;
     type IfCounting<T: Send + Sync + 'static> = Option<Box<T>>;
+    type Kind = crate::memory::Fixed;
 }
 
 /// The copies of a fingerprint in each unmarked slot.

@@ -19,6 +19,7 @@ impl PackedLayout for Tiny {
     const TAG_BITS: u32 = 2;
     type Time = Epochs;
     type IfCounting<T: Send + Sync + 'static> = crate::memory::Nothing;
+    type Kind = crate::memory::Fixed;
 }
 
 /// The unmarked slots that hold a copy of `fingerprint`, live or dead.
