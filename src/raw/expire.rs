@@ -67,6 +67,17 @@ pub(super) enum Withheld {
     Gated,
 }
 
+/// What has become of a copy that was to get another tag.
+pub(super) enum Renewal<N> {
+    /// It has the tag, by this moment.
+    Done(N),
+    /// The word has changed, or the copy is gone.
+    Lost,
+    /// In a filter that processes share, another thread has the gate of the class, or this one cannot
+    /// have a line.
+    Gated,
+}
+
 /// The hand of a line in which a copy is withheld. The thread makes no moves at that time.
 const HAND: usize = 0;
 

@@ -16,7 +16,7 @@ mod wrong;
 use super::{
     Now, RawFilter,
     crew::{Alone, Hands},
-    expire::{Withheld, free_gate},
+    expire::{Renewal, Withheld, free_gate},
     lookup::MOST_COUNTS,
     remove::PATIENCE,
 };
@@ -35,17 +35,6 @@ use crate::{
         word::{Bucket, Mark},
     },
 };
-
-/// What has become of a copy that was to get another tag.
-pub(super) enum Renewal<N> {
-    /// It has the tag, by this moment.
-    Done(N),
-    /// The word has changed, or the copy is gone.
-    Lost,
-    /// In a filter that processes share, another thread has the gate of the class, or this one cannot
-    /// have a line.
-    Gated,
-}
 
 impl<L: Layout> RawFilter<L> {
     /// If the class is present: makes its oldest copy one that is seen now. False: it is absent.

@@ -11,7 +11,7 @@
 //! call tolerates. So of two calls that raise a class to one number, each sees what the other has
 //! added, and a concurrent `insert_unique` of the class adds no further copy.
 
-use super::{Now, RawFilter, refresh::Renewal, remove::PATIENCE, unique::Wanted};
+use super::{Now, RawFilter, expire::Renewal, remove::PATIENCE, unique::Wanted};
 use crate::{
     error::InsertError,
     fault::{faulty, when_faulty},

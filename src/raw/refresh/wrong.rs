@@ -3,7 +3,7 @@
 use crate::{
     error::InsertError,
     fault::{self, Fault},
-    raw::{Now, RawFilter, refresh::Renewal},
+    raw::{Now, RawFilter, expire::Renewal},
     step::Step,
     table::{
         class::Class,

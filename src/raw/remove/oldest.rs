@@ -12,7 +12,7 @@
 
 use crate::{
     fault::{faulty, when_faulty},
-    raw::{Now, RawFilter, copies::holds_marked, refresh::Renewal},
+    raw::{Now, RawFilter, copies::holds_marked, expire::Renewal},
     sync,
     table::{
         class::Class,
