@@ -1,5 +1,5 @@
 //! Time in shared memory: an epoch has its length though a process dies while it begins, and the clock
-//! goes on after a restart of the machine.
+//! continues after a restart of the machine.
 
 use guira::model::{ExpiringProcesses, Fault, Step};
 use guira_loom_tests::Scenario;

@@ -220,9 +220,9 @@ fn set(bytes: &mut [u8], at: usize, word: u64) {
     bytes[8 * at..8 * at + 8].copy_from_slice(&word.to_ne_bytes());
 }
 
-/// The machine has started again: its clock begins anew, and the one of the filter goes on.
+/// The machine has started again: its clock begins at 0, and the clock of the filter continues.
 #[test]
-fn the_clock_goes_on_after_a_restart() {
+fn the_clock_continues_after_a_restart() {
     let directory = directory();
     let file = directory.path().join("filter");
     let filter = create_expiring(&file, expiring(100, HOUR));

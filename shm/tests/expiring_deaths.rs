@@ -4,8 +4,8 @@
 //! Run with `RUSTFLAGS="--cfg guira_faults" cargo test -p guira-shm --test expiring_deaths`.
 //!
 //! Each case begins with a copy of one file. A child dies in an operation, a second one repairs and dies,
-//! and a third repair ends. Then nothing is left, and epochs begin, until the tags of all copies have begun
-//! anew. In each of them an item is found exactly if it is not older than the TTL. At last the filter is
+//! and a third repair ends. Then nothing is left, and epochs begin, until the tags of all copies would be
+//! those of live ones again. In each of them an item is found exactly if it is not older than the TTL. At last the filter is
 //! empty, and has as much room as a new one.
 #![cfg(all(guira_faults, target_os = "linux", target_pointer_width = "64"))]
 #![expect(unsafe_code, reason = "files are opened")]
@@ -125,7 +125,7 @@ fn template(directory: &Path, last: u64, swept: bool) -> Template {
             let again = items[items.len() - 8].item;
             filter.insert(&again).expect("there is room");
             items.retain(|known| known.item != again);
-            // Among those that are changed.
+            // Among the first ones, which are changed.
             items.insert(0, Known::seen(again, epoch));
         }
         assert!(filter.advance().unwrap());
@@ -275,7 +275,7 @@ fn is_clean(filter: &SharedExpiringFilter, case: &str) {
     assert_eq!(census, nothing, "{case}");
 }
 
-/// Lets all items die, and all tags begin anew.
+/// Lets all items die, until their tags would be those of live copies again.
 fn outlive(filter: &SharedExpiringFilter, items: &[Known], case: &str) {
     is_clean(filter, case);
     look_up(filter, items, case);
@@ -393,7 +393,7 @@ fn stopper() {
 }
 
 /// A process stops in a sweep, with the gate of copies that have just died. Epochs begin as long as these
-/// copies stay dead, and no longer. When the process is killed, they go on.
+/// copies stay dead, and no longer. When the process is killed, further epochs begin.
 #[test]
 fn a_stopped_sweep_lets_nothing_come_back() {
     let directory = directory();

@@ -96,8 +96,8 @@ impl Known {
     }
 }
 
-/// What workers say, in memory that outlives them: a word for each item and each lock, the items, and for
-/// each worker its calls, whether it has begun, and the item of which it is not certain.
+/// What workers say, in memory that outlives them. It has a word for each item and each lock, and then the
+/// items. At the end it has the calls of each worker, and whether the worker has made some.
 struct Diary(MmapRaw);
 
 const WORDS: u64 = 2 * ALL + 8 * WORKERS;

@@ -153,6 +153,7 @@ const CARDS: [&str; 21] = [
     "src/table/shared.rs",
     "src/table/split.rs",
     "src/table/time/beginning.rs",
+    "src/table/time/in_words.rs",
 ];
 
 #[test]

@@ -166,7 +166,7 @@ impl<L: Layout> RawFilter<L> {
         let Hop { entry, from, .. } = hop;
         let word = self.table.load_for_update(L::fingerprint(entry), from);
         let is_marked = |mark| word.word().is_marked(mark, entry);
-        // A K out of which the hop leads was a W, because that of a move is where the hop leads.
+        // A K that the hop leaves was a W, because the K of a move is where the hop leads.
         let is_killed = faulty!(is_marked(Mark::Killed), RepairMissesKilled => false);
         let stood = is_killed || is_marked(Mark::Withheld);
         if stood {

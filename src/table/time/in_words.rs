@@ -1,4 +1,4 @@
-//! Time in memory that processes share: its words, and how their clock goes on after a restart of the
+//! Time in memory that processes share: its words, and how their clock continues after a restart of the
 //! machine.
 //!
 //! | promise | no epoch is too short, in whichever process, and across a restart |
@@ -9,7 +9,7 @@
 //! | break it | `cargo xtask break BootFirst` |
 //!
 //! All processes go by one clock of the kernel, which counts from the start of the machine. After a
-//! restart it begins anew, so its readings would be smaller than the one that is recorded. Therefore a
+//! restart it begins at 0, so its readings would be smaller than the one that is recorded. Therefore a
 //! word has the *base* of each start: what the filter's clock showed at most before it. The filter's
 //! clock is the base and the kernel's clock together. So its readings only rise, and the time in which
 //! the machine was off does not count.
