@@ -8,6 +8,8 @@ mod digest;
 mod hashes;
 mod header;
 mod merge;
+#[cfg(feature = "shared")]
+pub(crate) mod shared;
 mod snapshot;
 mod state;
 mod time;

@@ -280,6 +280,18 @@ pub enum Fault {
     HoldNoVersion,
     /// A repair ends the holds of a stripe though a living thread has one.
     HoldSkipsLines,
+    /// A repair ends a W by a reading of the time from before it knew of the death.
+    RepairTrustsOldNow,
+    /// A repair leaves a K that was a W.
+    RepairMissesKilled,
+    /// A sweep counts although a gate or a mark has kept it from a word.
+    GateOverlooked,
+    /// A sweep counts before it has passed its first word.
+    SweptFirst,
+    /// The beginning of an epoch is said to be recorded before it is.
+    RecordedFirst,
+    /// A process looks whether the base of its clock is known before it reads the latest beginning.
+    BootFirst,
     /// A thread that lives is taken for dead.
     FalseDeath,
     /// A mover does not heed the scans of other processes.
@@ -377,6 +389,12 @@ impl Fault {
             | Self::HoldNoVersion
             | Self::HoldSkipsLines
             | Self::FalseDeath
+            | Self::RepairTrustsOldNow
+            | Self::RepairMissesKilled
+            | Self::GateOverlooked
+            | Self::SweptFirst
+            | Self::RecordedFirst
+            | Self::BootFirst
             | Self::PlacesIgnored
             | Self::PublishBeforeCommit
             | Self::HintNotRefreshed

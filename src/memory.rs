@@ -62,6 +62,9 @@ pub(crate) trait Storage: Copy + Send + Sync + Debug + 'static {
     /// Words, and their owner.
     type Words: Deref<Target = [AtomicU64]> + Send + Sync + 'static;
 
+    /// A word by itself.
+    type Number: Number;
+
     /// A value that a filter has only if processes share it.
     type Extra<T: Send + Sync + 'static>: Extra<T> + Default;
 
@@ -70,6 +73,19 @@ pub(crate) trait Storage: Copy + Send + Sync + Debug + 'static {
 
     /// Stores the same bits in all words, which no other thread can access.
     fn fill(words: &mut Self::Words, bits: u64);
+}
+
+/// A word by itself, wherever it is. It begins with 0.
+pub(crate) trait Number: Default + Send + Sync + 'static {
+    /// The word.
+    fn word(&self) -> &AtomicU64;
+}
+
+impl Number for AtomicU64 {
+    #[inline(always)]
+    fn word(&self) -> &AtomicU64 {
+        self
+    }
 }
 
 /// A value that only some filters have.
@@ -172,6 +188,7 @@ impl Kind for CanGrow {
 impl Storage for Heap {
     const SHARED: bool = false;
     type Words = Box<[AtomicU64]>;
+    type Number = AtomicU64;
     type Extra<T: Send + Sync + 'static> = Nothing;
 
     fn zeroed(len: usize) -> Option<Self::Words> {
@@ -194,6 +211,7 @@ pub(crate) struct Shared;
 impl Storage for Shared {
     const SHARED: bool = true;
     type Words = Words;
+    type Number = SharedWord;
     type Extra<T: Send + Sync + 'static> = Option<Box<T>>;
 
     fn zeroed(len: usize) -> Option<Words> {
@@ -211,6 +229,33 @@ impl Storage for Shared {
 /// A run of words, and a share in their owner.
 #[cfg(feature = "shared")]
 pub(crate) struct Words(Yoke<&'static [AtomicU64], Arc<dyn Memory>>);
+
+/// A word that processes share.
+#[cfg(feature = "shared")]
+pub(crate) struct SharedWord(Words);
+
+#[cfg(feature = "shared")]
+impl SharedWord {
+    /// The next word of the memory; `None` if that is too small.
+    pub(crate) fn in_words(parts: &mut Parts) -> Option<Self> {
+        parts.take(1).map(Self)
+    }
+}
+
+#[cfg(feature = "shared")]
+impl Default for SharedWord {
+    fn default() -> Self {
+        Self(Shared::zeroed(1).expect("a few bytes"))
+    }
+}
+
+#[cfg(feature = "shared")]
+impl Number for SharedWord {
+    #[inline(always)]
+    fn word(&self) -> &AtomicU64 {
+        &self.0[0]
+    }
+}
 
 /// No words are of this kind.
 #[cfg(not(feature = "shared"))]

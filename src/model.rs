@@ -36,7 +36,10 @@ pub use counting::Counting;
 pub use expiring::{Expiring, GrowingExpiring};
 pub use growth::Growing;
 #[cfg(all(guira_loom, feature = "shared"))]
-pub use processes::{GrowingProcess, GrowingProcesses, Process, Processes, STEPS, STEPS_OF_PATH};
+pub use processes::{
+    ExpiringProcess, ExpiringProcesses, GrowingProcess, GrowingProcesses, Process, Processes,
+    STEPS, STEPS_OF_PATH, STEPS_OF_WITHHOLD, Withholds,
+};
 #[cfg(not(any(guira_loom, guira_shuttle)))]
 pub use watched::{Memory, Watched, WordShown};
 

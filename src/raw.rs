@@ -10,7 +10,7 @@ mod clear;
 mod copies;
 pub(crate) mod counters;
 pub(crate) mod crew;
-mod expire;
+pub(crate) mod expire;
 pub(crate) mod frontier;
 mod hop;
 mod insert;

@@ -1,6 +1,7 @@
 //! A filter in memory that processes share: what the package `guira-shm` needs.
 
 pub use crate::{
+    expiring::shared::SharedClock,
     memory::{Members, Memory, Seat},
     raw::{
         crew::Repaired,
@@ -32,7 +33,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
             series, buckets, ..
         } = check_sum(header, Header::from_bytes)?.geometry;
         let counts = series.counter_bits != 0;
-        let words = (!counts).then(|| words_for(buckets, series.table_levels()));
+        let words = (!counts).then(|| words_for(buckets, series.table_levels(), 0));
         Ok(words.flatten())
     }
 
@@ -64,7 +65,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         let hasher = header.hashing.hasher(hasher)?;
         let geometry = header.geometry;
         let raw = of_shared_series!(geometry.series, L => {
-            RawFilter::<L>::in_words(geometry.buckets, geometry.series.table_levels(), place)
+            RawFilter::<L>::in_words(geometry.buckets, geometry.series.table_levels(), 0, place)
         });
         Ok(raw.map(|raw| Self::of_parts(hasher, raw, geometry)))
     }

@@ -106,15 +106,21 @@ pub enum Step {
     Swept,
     /// tick: the beginning of an epoch is recorded.
     Began,
+    /// tick: the latest beginning rises. In a filter that processes share, a process reads it before it
+    /// looks whether the base of its clock is known.
+    Latest,
+    /// In a filter that processes share, a process looks whether the base of its clock is known, or says
+    /// so.
+    Boot,
     /// snapshot: the scan enters a chunk of buckets.
     Enter,
     /// snapshot: the scan loads a word.
     Scan,
     /// In a filter that processes share, a thread notes what it is about to do, or that it has done it.
     Note,
-    /// move, in a filter that processes share: the mover takes the gate of the class.
+    /// move, expire, refresh, in a filter that processes share: the thread takes the gate of the class.
     Gate,
-    /// move, in a filter that processes share: the mover frees the gate.
+    /// move, expire, refresh, in a filter that processes share: the thread frees the gate.
     Leave,
     /// snapshot, in a filter that processes share: a scan begins.
     Appear,

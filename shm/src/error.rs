@@ -57,6 +57,15 @@ pub enum OpenError {
     },
     /// A filter with counters cannot be shared.
     Counters,
+    /// The filter in the file expires: open it as a
+    /// [`SharedExpiringFilter`](crate::SharedExpiringFilter).
+    Expires,
+    /// The filter in the file does not expire: open it as a [`SharedFilter`](crate::SharedFilter).
+    DoesNotExpire,
+    /// An expiring filter that grows cannot be shared.
+    Grows,
+    /// This process is in a time namespace, where the clock differs from that of other processes.
+    TimeNamespace,
     /// This process cannot take a seat: the source of this error.
     Attach(AttachError),
     /// The number of processes that can share a filter is limited.
@@ -112,6 +121,14 @@ impl fmt::Display for OpenError {
                     f,
                     "{asked} processes cannot share a filter: only 1 to {max} can"
                 )
+            }
+            Self::Expires => f.write_str("the filter in the file expires"),
+            Self::DoesNotExpire => f.write_str("the filter in the file does not expire"),
+            Self::Grows => {
+                f.write_str("an expiring filter that grows cannot be shared between processes")
+            }
+            Self::TimeNamespace => {
+                f.write_str("the clock of this process differs from that of other processes")
             }
             Self::NotSealed => f.write_str("the descriptor is not a memfd that is sealed"),
             Self::FileSystem { name } => {

@@ -1,14 +1,15 @@
 //! The files of filters: how they are created, and checked when they are opened.
 
 use crate::{
+    clock::Boottime,
     error::OpenError,
     header::{Header, MAX_PROCESSES, PAGE},
     map::Map,
     sparse::allocate,
 };
 use guira::{
-    Builder, CuckooFilter, SeededState,
-    shared::{Members, Memory, SharedPlace, SharedWords},
+    Builder, CuckooFilter, ExpiringBuilder, ExpiringFilter, SeededState, SnapshotError,
+    shared::{Members, Memory, SharedClock, SharedPlace, SharedWords},
 };
 use nix::{
     fcntl::{FcntlArg, SealFlag, fcntl, posix_fallocate},
@@ -41,6 +42,49 @@ pub(crate) enum Access {
     Write,
 }
 
+/// What kind of filter is in a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Plain,
+    Expiring,
+}
+
+impl Kind {
+    /// The words of the filter with this header, if it is of this kind.
+    pub(crate) fn words_of(self, header: &[u8]) -> Result<SharedWords, OpenError> {
+        match (self.asked(header), self) {
+            (Ok(Some(words)), _) => Ok(words),
+            (Ok(None), Self::Plain) => Err(OpenError::Counters),
+            (Ok(None), Self::Expiring) => Err(OpenError::Grows),
+            (Err(SnapshotError::Magic), Self::Plain) if Self::Expiring.asked(header).is_ok() => {
+                Err(OpenError::Expires)
+            }
+            (Err(SnapshotError::Magic), Self::Expiring) if Self::Plain.asked(header).is_ok() => {
+                Err(OpenError::DoesNotExpire)
+            }
+            (Err(error), _) => Err(error.into()),
+        }
+    }
+
+    fn asked(self, header: &[u8]) -> Result<Option<SharedWords>, SnapshotError> {
+        match self {
+            Self::Plain => CuckooFilter::<SeededState>::shared_words(header),
+            Self::Expiring => ExpiringFilter::<SeededState>::shared_words(header),
+        }
+    }
+
+    /// Makes words that are 0 an empty filter of this kind.
+    fn make_empty(self, header: &[u8], map: &Map) -> Result<(), OpenError> {
+        // The words of an expiring filter are 0 when it is empty.
+        if self == Self::Plain {
+            let words = &map.words()[PAGE..];
+            let made = CuckooFilter::<SeededState>::make_empty(header, words)?;
+            debug_assert!(made, "there are enough words");
+        }
+        Ok(())
+    }
+}
+
 /// A mapped file whose header and length fit a filter.
 pub(crate) struct Mapped {
     pub(crate) map: Arc<Map>,
@@ -49,6 +93,7 @@ pub(crate) struct Mapped {
 
 /// What the file of a new filter is to have.
 pub(crate) struct New<S> {
+    kind: Kind,
     header: Header,
     /// The words that have memory from the start.
     first: usize,
@@ -60,30 +105,47 @@ pub(crate) fn new_filter<S: BuildHasher + Clone + 'static>(
     builder: Builder<S>,
     members: usize,
 ) -> Result<New<S>, OpenError> {
+    check_members(members)?;
+    // Its pages are never touched, so it takes up no memory.
+    let empty = builder.build().map_err(OpenError::Build)?;
+    New::of(Kind::Plain, empty.header(), members, empty.hasher().clone())
+}
+
+/// The file of a new expiring filter.
+pub(crate) fn new_expiring<S: BuildHasher + Clone + 'static>(
+    builder: ExpiringBuilder<S>,
+    members: usize,
+) -> Result<New<S>, OpenError> {
+    check_members(members)?;
+    let empty = builder.build().map_err(OpenError::Build)?;
+    let hasher = empty.hasher().clone();
+    New::of(Kind::Expiring, empty.header(), members, hasher)
+}
+
+fn check_members(members: usize) -> Result<(), OpenError> {
     if !(1..=MAX_PROCESSES).contains(&members) {
         return Err(OpenError::TooManyProcesses {
             asked: members,
             max: MAX_PROCESSES,
         });
     }
-    // Its pages are never touched, so it takes up no memory.
-    let empty = builder.build().map_err(OpenError::Build)?;
-    let filter = empty.header();
-    let of_filter = words_of(&filter)?;
-    Ok(New {
-        header: Header {
-            members,
-            words: PAGE + of_filter.all,
-            filter,
-        },
-        first: PAGE + of_filter.first,
-        hasher: empty.hasher().clone(),
-    })
+    Ok(())
 }
 
-/// The words of the filter with this header.
-pub(crate) fn words_of(header: &[u8]) -> Result<SharedWords, OpenError> {
-    CuckooFilter::<SeededState>::shared_words(header)?.ok_or(OpenError::Counters)
+impl<S> New<S> {
+    fn of(kind: Kind, filter: [u8; 68], members: usize, hasher: S) -> Result<Self, OpenError> {
+        let of_filter = kind.words_of(&filter)?;
+        Ok(Self {
+            kind,
+            header: Header {
+                members,
+                words: PAGE + of_filter.all,
+                filter,
+            },
+            first: PAGE + of_filter.first,
+            hasher,
+        })
+    }
 }
 
 /// Creates the file of a filter. It gets its name when it is complete.
@@ -114,7 +176,12 @@ pub(crate) fn create_memfd<S>(new: &New<S>) -> Result<File, OpenError> {
 
 /// Gives a new file its length, allocates it as far as an empty filter needs it, and makes that one.
 fn fill<S>(file: &File, new: &New<S>) -> Result<(), OpenError> {
-    let New { header, first, .. } = new;
+    let New {
+        kind,
+        header,
+        first,
+        ..
+    } = new;
     file.set_len(header.words as u64 * 8)?;
     // Reports a full tmpfs as an error here, instead of SIGBUS later.
     if *first < header.words {
@@ -124,8 +191,7 @@ fn fill<S>(file: &File, new: &New<S>) -> Result<(), OpenError> {
         posix_fallocate(file, 0, header.words as i64 * 8).map_err(io::Error::from)?;
     }
     let map = Map::of_file(file, *first)?;
-    let made = CuckooFilter::<SeededState>::make_empty(&header.filter, &map.words()[PAGE..])?;
-    debug_assert!(made, "there are enough words");
+    kind.make_empty(&header.filter, &map)?;
     header.write(map.words());
     Ok(())
 }
@@ -152,7 +218,7 @@ pub(crate) fn sealed(descriptor: OwnedFd) -> Result<File, OpenError> {
 
 impl Mapped {
     /// Maps a file, and checks its header and its length.
-    pub(crate) fn new(file: &File, access: Access) -> Result<Self, OpenError> {
+    pub(crate) fn new(file: &File, access: Access, kind: Kind) -> Result<Self, OpenError> {
         let bytes = file.metadata()?.len();
         if bytes < 8 * PAGE as u64 || !bytes.is_multiple_of(8) {
             return Err(OpenError::NotAFilter);
@@ -163,7 +229,7 @@ impl Mapped {
             Access::Write => Map::of_file(file, words)?,
         };
         let header = Header::read(map.words())?;
-        let of_filter = words_of(&header.filter)?.all;
+        let of_filter = kind.words_of(&header.filter)?.all;
         if words - PAGE != of_filter {
             return Err(OpenError::Length {
                 found: bytes,
@@ -181,22 +247,10 @@ impl Mapped {
         members: Arc<dyn Members>,
         memory: Arc<dyn Memory>,
     ) -> Result<CuckooFilter<S>, OpenError> {
-        let place = SharedPlace {
-            memory,
-            start: PAGE,
-            most_members: self.header.members,
-            members,
-            salt: std::process::id() as usize,
-        };
+        let place = self.place(members, memory);
         let filter = CuckooFilter::shared(&self.header.filter, hasher, place)?;
         let filter = filter.ok_or(OpenError::Counters)?;
-        let most = filter.most_holds();
-        if most > MOST_HOLDS {
-            return Err(OpenError::Control {
-                what: "number of holds of a stripe",
-                found: most,
-            });
-        }
+        check_holds(filter.most_holds())?;
         if let Some([complete, in_use]) = filter.wrong_progress() {
             return Err(OpenError::Control {
                 what: "number of doublings that have begun, or ended",
@@ -205,6 +259,50 @@ impl Mapped {
         }
         Ok(filter)
     }
+
+    /// The expiring filter in the file.
+    pub(crate) fn expiring_filter<S: BuildHasher + 'static>(
+        &self,
+        hasher: impl FnOnce(u64) -> S,
+        members: Arc<dyn Members>,
+        memory: Arc<dyn Memory>,
+    ) -> Result<ExpiringFilter<S>, OpenError> {
+        let (place, boottime) = (self.place(members, memory), Boottime::new()?);
+        let clock = SharedClock {
+            boot: boottime.boot(),
+            read: move || boottime.read(),
+        };
+        let filter = ExpiringFilter::shared(&self.header.filter, hasher, place, clock)?;
+        let filter = filter.ok_or(OpenError::Grows)?;
+        check_holds(filter.most_holds())?;
+        if let Some(found) = filter.wrong_time() {
+            return Err(OpenError::Control {
+                what: "number of an epoch",
+                found,
+            });
+        }
+        Ok(filter)
+    }
+
+    fn place(&self, members: Arc<dyn Members>, memory: Arc<dyn Memory>) -> SharedPlace {
+        SharedPlace {
+            memory,
+            start: PAGE,
+            most_members: self.header.members,
+            members,
+            salt: std::process::id() as usize,
+        }
+    }
+}
+
+fn check_holds(most: u64) -> Result<(), OpenError> {
+    if most > MOST_HOLDS {
+        return Err(OpenError::Control {
+            what: "number of holds of a stripe",
+            found: most,
+        });
+    }
+    Ok(())
 }
 
 fn check_file_system(file: &File) -> Result<(), OpenError> {

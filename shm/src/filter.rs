@@ -1,13 +1,11 @@
 //! A filter that several processes share.
 
 use crate::{
+    attached::{Attached, Repair},
     error::{AttachError, NotAlone, OpenError},
-    file::{self, Access, Mapped},
-    header::{Participants, Seats},
+    file::{self, Access, Kind, Mapped},
+    header::Participants,
     locks::Origin,
-    map::Map,
-    processes::Processes,
-    sparse::Sparse,
 };
 use guira::{BatchError, Builder, CuckooFilter, InsertError, SeededState, Stats, shared::Repaired};
 use std::{
@@ -17,7 +15,6 @@ use std::{
     io,
     os::fd::{BorrowedFd, OwnedFd},
     path::Path,
-    sync::Arc,
 };
 
 /// The default number of processes that can share a filter.
@@ -47,10 +44,17 @@ const MOST_TRIES: usize = 16;
 /// [`TooManyInFlight`](InsertError::TooManyInFlight), and a remove that meets a relocation waits for its
 /// end. A child that calls [`attach`](Self::attach) first learns this from an error instead.
 pub struct SharedFilter<S = SeededState> {
-    filter: CuckooFilter<S>,
-    processes: Arc<Processes>,
-    map: Arc<Map>,
-    was_closed_cleanly: bool,
+    shared: Attached<CuckooFilter<S>>,
+}
+
+impl<S: BuildHasher + 'static> Repair for CuckooFilter<S> {
+    fn repair_dead(&self) -> Repaired {
+        self.repair_dead()
+    }
+
+    fn recount(&self) -> usize {
+        self.recount()
+    }
 }
 
 impl SharedFilter {
@@ -112,7 +116,7 @@ impl SharedFilter {
         let path = path.as_ref();
         // Its pages are never touched, so it takes up no memory.
         let asked = builder.clone().build().map_err(OpenError::Build)?;
-        file::words_of(&asked.header())?;
+        Kind::Plain.words_of(&asked.header())?;
         for _ in 0..MOST_TRIES {
             match Self::open_by(path, SeededState::new) {
                 Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
@@ -130,7 +134,12 @@ impl SharedFilter {
 
     /// This filter, if it has the size and the fingerprints of another one.
     fn like(self, asked: &CuckooFilter) -> Result<Self, OpenError> {
-        let pairs = self.filter.numbers().into_iter().zip(asked.numbers());
+        let pairs = self
+            .shared
+            .filter
+            .numbers()
+            .into_iter()
+            .zip(asked.numbers());
         for ((what, found), (_, asked)) in pairs {
             if found != asked {
                 return Err(OpenError::Different {
@@ -276,7 +285,7 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     /// can neither take a seat nor repair.
     #[must_use]
     pub fn memfd(&self) -> Option<BorrowedFd<'_>> {
-        self.processes.origin().descriptor()
+        self.shared.memfd()
     }
 
     fn create_by(path: &Path, builder: Builder<S>, members: usize) -> Result<Self, OpenError> {
@@ -287,12 +296,12 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
 
     fn open_by(path: &Path, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
         let file = file::open(path, Access::Write)?;
-        let mapped = Mapped::new(&file, Access::Write)?;
+        let mapped = Mapped::new(&file, Access::Write, Kind::Plain)?;
         Self::of_file(mapped, Origin::of_path(path, &file)?, hasher)
     }
 
     fn of_memfd(file: File, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
-        let mapped = Mapped::new(&file, Access::Write)?;
+        let mapped = Mapped::new(&file, Access::Write, Kind::Plain)?;
         Self::of_file(mapped, Origin::of_descriptor(file)?, hasher)
     }
 
@@ -301,19 +310,9 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
         origin: Origin,
         hasher: impl FnOnce(u64) -> S,
     ) -> Result<Self, OpenError> {
-        let origin = Arc::new(origin);
-        let memory = Sparse::new(mapped.map.clone(), origin.clone());
-        let processes = Processes::new(origin, mapped.map.clone(), mapped.header.members)?;
-        let processes = Arc::new(processes);
-        let was_closed_cleanly = processes.none_died()?;
-        let opened = Self {
-            filter: mapped.filter(hasher, processes.clone(), Arc::new(memory))?,
-            processes,
-            map: mapped.map,
-            was_closed_cleanly,
-        };
-        opened.attach()?;
-        Ok(opened)
+        let filter = |mapped: &Mapped, members, memory| mapped.filter(hasher, members, memory);
+        let shared = Attached::new(mapped, origin, filter)?;
+        Ok(Self { shared })
     }
 }
 
@@ -329,11 +328,7 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     ///
     /// Returns an [`AttachError`] if all seats are taken, or if the file cannot be opened again.
     pub fn attach(&self) -> Result<(), AttachError> {
-        if self.processes.take_seat().is_err() {
-            self.repair();
-            self.processes.take_seat()?;
-        }
-        Ok(())
+        self.shared.attach()
     }
 
     /// Completes or undoes what dead processes have begun.
@@ -341,13 +336,13 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     /// Inserts do this automatically when they find no room. Call this method after a process was
     /// killed, for example when its parent notices.
     pub fn repair(&self) -> Repaired {
-        self.filter.repair_dead()
+        self.shared.filter.repair_dead()
     }
 
     /// Returns how many processes share the filter.
     #[must_use]
     pub fn participants(&self) -> Participants {
-        self.map.participants(self.processes.members())
+        self.shared.participants()
     }
 
     /// Counts the items, and makes [`len`](Self::len) exact again. O(buckets).
@@ -358,12 +353,7 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     ///
     /// Returns [`NotAlone`] if another process has a seat.
     pub fn recount(&mut self) -> Result<usize, NotAlone> {
-        self.repair();
-        let locks = self.processes.lock_all_others().map_err(NotAlone::Io)?;
-        let _locks = locks.ok_or(NotAlone::InUse)?;
-        let items = self.filter.recount();
-        self.processes.note_recount();
-        Ok(items)
+        self.shared.recount()
     }
 
     /// Returns false if a process was killed while it used the filter, before this `SharedFilter` was
@@ -387,7 +377,7 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     /// ```
     #[must_use]
     pub fn was_closed_cleanly(&self) -> bool {
-        self.was_closed_cleanly
+        self.shared.was_closed_cleanly
     }
 }
 
@@ -404,29 +394,29 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     #[inline]
     #[must_use]
     pub fn contains_hash(&self, hash: u64) -> bool {
-        self.filter.contains_hash_shared(hash)
+        self.shared.filter.contains_hash_shared(hash)
     }
 
     /// [`CuckooFilter::contains_batch`].
     pub fn contains_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
-        self.filter.contains_batch(items, results);
+        self.shared.filter.contains_batch(items, results);
     }
 
     /// [`CuckooFilter::contains_hash_batch`].
     pub fn contains_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
-        self.filter.contains_hash_batch(hashes, results);
+        self.shared.filter.contains_hash_batch(hashes, results);
     }
 
     /// [`CuckooFilter::count`].
     #[must_use]
     pub fn count<T: Hash + ?Sized>(&self, item: &T) -> usize {
-        self.filter.count(item)
+        self.shared.filter.count(item)
     }
 
     /// [`CuckooFilter::count_hash`].
     #[must_use]
     pub fn count_hash(&self, hash: u64) -> usize {
-        self.filter.count_hash(hash)
+        self.shared.filter.count_hash(hash)
     }
 
     /// [`CuckooFilter::insert`].
@@ -449,7 +439,7 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     /// As [`insert`](Self::insert).
     #[inline]
     pub fn insert_hash(&self, hash: u64) -> Result<(), InsertError> {
-        self.filter.insert_hash_shared(hash)
+        self.shared.filter.insert_hash_shared(hash)
     }
 
     /// [`CuckooFilter::insert_unique`]: of all racing calls in all processes, exactly one returns true.
@@ -471,7 +461,7 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     /// As [`insert_unique`](Self::insert_unique).
     #[inline]
     pub fn insert_unique_hash(&self, hash: u64) -> Result<bool, InsertError> {
-        self.filter.insert_unique_hash_shared(hash)
+        self.shared.filter.insert_unique_hash_shared(hash)
     }
 
     /// [`CuckooFilter::insert_batch`].
@@ -480,7 +470,7 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     ///
     /// As [`insert`](Self::insert).
     pub fn insert_batch<T: Hash>(&self, items: &[T]) -> Result<(), BatchError> {
-        self.filter.insert_batch(items)
+        self.shared.filter.insert_batch(items)
     }
 
     /// [`CuckooFilter::remove`].
@@ -492,7 +482,7 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     /// [`CuckooFilter::remove_hash`].
     #[inline]
     pub fn remove_hash(&self, hash: u64) -> bool {
-        self.filter.remove_hash_shared(hash)
+        self.shared.filter.remove_hash_shared(hash)
     }
 
     /// [`CuckooFilter::clear`].
@@ -502,7 +492,7 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     /// As [`attach`](Self::attach).
     pub fn clear(&self) -> Result<(), AttachError> {
         self.attach()?;
-        self.filter.clear();
+        self.shared.filter.clear();
         Ok(())
     }
 
@@ -514,7 +504,7 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     /// The errors of [`CuckooFilter::write_to`] and of [`attach`](Self::attach).
     pub fn write_to(&self, writer: impl io::Write) -> io::Result<()> {
         self.attach().map_err(io::Error::other)?;
-        self.filter.write_to(writer)
+        self.shared.filter.write_to(writer)
     }
 
     /// [`CuckooFilter::len`].
@@ -523,37 +513,37 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     /// the items of its current batch. [`recount`](Self::recount) makes it exact.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.filter.len()
+        self.shared.filter.len()
     }
 
     /// [`CuckooFilter::is_empty`].
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.filter.is_empty()
+        self.shared.filter.is_empty()
     }
 
     /// [`CuckooFilter::capacity`].
     #[must_use]
     pub fn capacity(&self) -> usize {
-        self.filter.capacity()
+        self.shared.filter.capacity()
     }
 
     /// [`CuckooFilter::max_capacity`].
     #[must_use]
     pub fn max_capacity(&self) -> usize {
-        self.filter.max_capacity()
+        self.shared.filter.max_capacity()
     }
 
     /// [`CuckooFilter::stats`]. The counters only count events in this process.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        self.filter.stats()
+        self.shared.filter.stats()
     }
 
     /// [`CuckooFilter::hasher`].
     #[must_use]
     pub fn hasher(&self) -> &S {
-        self.filter.hasher()
+        self.shared.filter.hasher()
     }
 
     /// This filter, for the methods of [`CuckooFilter`] that `SharedFilter` does not have: other batches,
@@ -578,13 +568,13 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     /// ```
     #[must_use]
     pub fn as_filter(&self) -> &CuckooFilter<S> {
-        &self.filter
+        &self.shared.filter
     }
 
     /// The traces that operations have left, for tests.
     #[doc(hidden)]
     pub fn census(&self) -> guira::shared::Census {
-        self.filter.census()
+        self.shared.filter.census()
     }
 }
 

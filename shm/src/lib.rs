@@ -31,7 +31,10 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
+mod attached;
+mod clock;
 mod error;
+mod expiring;
 mod file;
 mod filter;
 mod header;
@@ -42,6 +45,7 @@ mod reader;
 mod sparse;
 
 pub use error::{AttachError, NotAlone, OpenError};
+pub use expiring::SharedExpiringFilter;
 pub use filter::SharedFilter;
 pub use guira::shared::Repaired;
 pub use header::Participants;

@@ -2,7 +2,7 @@
 
 use crate::{
     error::OpenError,
-    file::{self, Access, Mapped},
+    file::{self, Access, Kind, Mapped},
     header::{Participants, Seats},
     map::Map,
 };
@@ -120,7 +120,7 @@ impl<S: BuildHasher + 'static> SharedReader<S> {
     }
 
     fn of_file(file: &File, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
-        let mapped = Mapped::new(file, Access::Read)?;
+        let mapped = Mapped::new(file, Access::Read, Kind::Plain)?;
         Ok(Self {
             filter: mapped.filter(hasher, Arc::new(Outside), mapped.map.clone())?,
             most_members: mapped.header.members,

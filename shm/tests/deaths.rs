@@ -12,19 +12,13 @@
 mod common;
 
 use common::{
-    builder, create, directory, growing, in_child, open, path, reader, role, start, text,
+    builder, create, directory,
+    dying::{die_before, has_died, rewrite, writes},
+    growing, in_child, open, path, reader, role, start, text,
 };
-use guira::{
-    Builder,
-    model::{Step, watch},
-    shared::Census,
-};
+use guira::{Builder, model::Step, shared::Census};
 use guira_shm::SharedFilter;
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
-use std::{fs, os::unix::process::ExitStatusExt, path::Path, process::ExitStatus};
+use std::{fs, path::Path};
 
 /// What a child does before it dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,46 +43,6 @@ const ACTS: [Act; 6] = [
     Act::Repair,
     Act::Grow,
 ];
-
-/// Whether a death before this step differs from one before the next step that writes. `in_growth` covers
-/// the steps of splits.
-fn writes(step: Step) -> bool {
-    !matches!(
-        step,
-        Step::Observe
-            | Step::ReadP
-            | Step::ReadQ
-            | Step::RereadP
-            | Step::RereadQ
-            | Step::Validate
-            | Step::LoadForUpdate
-            | Step::Hint
-            | Step::SeeHint
-            | Step::SeeSegments
-            | Step::SeeParts
-            | Step::Freeze
-            | Step::Copy
-            | Step::Cut
-            | Step::MovePointer
-            | Step::ReadEpoch
-            | Step::RereadEpoch
-            | Step::Scan
-    )
-}
-
-/// From now on counts this thread's steps, and kills the process before step `death`.
-fn die_before(death: usize, counts: impl Fn(Step) -> bool + 'static) {
-    let mut left = death;
-    watch(move |step| {
-        if !counts(step) {
-            return;
-        }
-        if left == 0 {
-            kill(Pid::this(), Signal::SIGKILL).expect("a signal");
-        }
-        left -= 1;
-    });
-}
 
 /// A role: acts, and dies before step `death`, unless it is through before.
 #[test]
@@ -156,10 +110,8 @@ fn dies(file: &Path, act: Act, death: usize, items: u64) -> bool {
         death.to_string(),
         items.to_string(),
     ];
-    let status: ExitStatus = start("actor", &arguments).wait().unwrap();
-    let died = status.signal() == Some(Signal::SIGKILL as i32);
-    assert!(died || status.success(), "{act:?} {death}: {status}");
-    died
+    let status = start("actor", &arguments).wait().unwrap();
+    has_died(status, &format!("{act:?} {death}"))
 }
 
 /// The number of items after which an insert makes a path of at least two moves. (The same calls make the
@@ -300,16 +252,6 @@ fn die_everywhere(prepare: impl Fn(&Path), file: &Path, act: Act, items: u64) ->
         }
     }
     cases
-}
-
-/// The file has these bytes, and is still the same file.
-fn rewrite(file: &Path, bytes: &[u8]) {
-    let file = fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(file);
-    std::os::unix::fs::FileExt::write_all_at(&file.unwrap(), bytes, 0).unwrap();
 }
 
 /// Makes the file of a filter, and returns it with the number of its items.

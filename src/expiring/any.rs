@@ -1,5 +1,7 @@
 //! The protocol in whichever layout an expiring filter has.
 
+#[cfg(feature = "shared")]
+use crate::error::InsertError;
 use crate::{
     geometry::Geometry,
     raw::{RawFilter, batch::InFlight},
@@ -22,17 +24,50 @@ macro_rules! any_expiring {
         pub(crate) enum AnyExpiring {
             $($expiring(RawFilter<layout::$expiring>),)*
             Growing(RawFilter<layout::GrowingExpiring>),
+            #[cfg(feature = "shared")]
+            Shared(AnySharedExpiring),
         }
 
-        /// Runs `$body` with `$raw` bound to the raw filter, in each layout.
-        macro_rules! with_layout {
-            ($d any:expr, $d raw:ident => $d body:expr) => {{
+        /// A filter that processes share. It is in a box, so that other filters stay small.
+        #[cfg(feature = "shared")]
+        pub(crate) enum AnySharedExpiring {
+            $($expiring(Box<RawFilter<layout::Shared<layout::$expiring>>>),)*
+        }
+
+        /// Runs `$body` with `$raw` bound to the raw filter, in each layout. If processes share the
+        /// filter, it runs `$shared` with `$it` bound to the `AnySharedExpiring` instead.
+        macro_rules! with_layout_or {
+            ($d any:expr, $d raw:ident => $d body:expr, $d it:ident => $d shared:expr) => {{
                 use $crate::expiring::any::AnyExpiring as Any;
                 match $d any {
                     $(Any::$expiring($d raw) => $d body,)*
                     Any::Growing($d raw) => $d body,
+                    #[cfg(feature = "shared")]
+                    Any::Shared($d it) => $d shared,
                 }
             }};
+        }
+
+        /// Runs `$body` with `$raw` bound to the raw filter, in each layout of a filter that processes
+        /// share.
+        #[cfg(feature = "shared")]
+        macro_rules! with_shared {
+            ($d shared:expr, $d raw:ident => $d body:expr) => {
+                match $d shared {
+                    $($crate::expiring::any::AnySharedExpiring::$expiring($d raw) => $d body,)*
+                }
+            };
+        }
+
+        /// Runs `$body` with `$raw` bound to the raw filter, in each layout.
+        macro_rules! with_layout {
+            ($d any:expr, $d raw:ident => $d body:expr) => {
+                $crate::expiring::any::with_layout_or!(
+                    $d any,
+                    $d raw => $d body,
+                    shared => $crate::expiring::any::with_shared!(shared, $d raw => $d body)
+                )
+            };
         }
 
         /// The variant of a `Series`, made by `$make`, in which `$layout` is its layout.
@@ -55,7 +90,66 @@ macro_rules! any_expiring {
             }};
         }
 
-        pub(crate) use {of_series, with_layout};
+        /// As `of_series`, of a filter that processes share. `$make` is an option, and so is the result.
+        #[cfg(feature = "shared")]
+        macro_rules! of_shared_series {
+            ($d series:expr, $d layout:ident => $d make:expr) => {{
+                use $crate::{
+                    expiring::any::{AnyExpiring, AnySharedExpiring as Any},
+                    geometry::Series,
+                    table::layout,
+                };
+                match $d series {
+                    $(Series { levels: 0, fingerprint_bits: $bits, .. } => {
+                        type $d layout = layout::Shared<layout::$expiring>;
+                        $d make.map(|raw| AnyExpiring::Shared(Any::$expiring(Box::new(raw))))
+                    })*
+                    _ => None,
+                }
+            }};
+        }
+
+        #[cfg(feature = "shared")]
+        impl AnySharedExpiring {
+            #[inline(never)]
+            pub(super) fn insert(&self, hash: u64) -> Result<(), InsertError> {
+                with_shared!(self, raw => raw.insert_by_hash(hash))
+            }
+
+            #[inline(never)]
+            pub(super) fn insert_unique(&self, hash: u64) -> Result<bool, InsertError> {
+                with_shared!(self, raw => raw.insert_unique_by_hash(hash))
+            }
+
+            #[inline(never)]
+            pub(super) fn refresh(&self, hash: u64) -> Result<bool, InsertError> {
+                with_shared!(self, raw => raw.refresh(raw.class(hash)))
+            }
+
+            #[inline(never)]
+            pub(super) fn insert_or_refresh(&self, hash: u64) -> Result<bool, InsertError> {
+                with_shared!(self, raw => raw.insert_or_refresh(raw.class(hash)))
+            }
+
+            #[inline(never)]
+            pub(super) fn contains(&self, hash: u64) -> bool {
+                with_shared!(self, raw => raw.contains(raw.class(hash)))
+            }
+
+            #[inline(never)]
+            pub(super) fn remove(&self, hash: u64) -> bool {
+                with_shared!(self, raw => raw.remove_by_hash(hash))
+            }
+
+            #[inline(never)]
+            pub(super) fn count(&self, hash: u64) -> usize {
+                with_shared!(self, raw => raw.count(raw.class(hash)))
+            }
+        }
+
+        #[cfg(feature = "shared")]
+        pub(crate) use {of_shared_series, with_shared};
+        pub(crate) use {of_series, with_layout, with_layout_or};
     };
 }
 

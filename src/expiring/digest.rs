@@ -1,11 +1,7 @@
 //! digest: a number that says whether two expiring filters hold the same copies.
 
 use super::{ExpiringFilter, any::with_layout, snapshot::header::Header};
-use crate::{
-    digest::State,
-    raw::RawFilter,
-    table::{layout::PackedLayout, time::Epochs},
-};
+use crate::{digest::State, raw::RawFilter, table::layout::TimedLayout};
 use std::{collections::BTreeMap, convert::Infallible, hash::BuildHasher};
 
 impl<S: BuildHasher + 'static> ExpiringFilter<S> {
@@ -45,7 +41,7 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     }
 }
 
-impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
+impl<L: TimedLayout> RawFilter<L> {
     /// The ages of live copies, each with the sum over its copies.
     fn sums_by_age(&self, start: State, oldest: u64) -> Vec<(u64, u128)> {
         // Copies are grouped by the epoch in which they were seen, because further epochs may begin

@@ -1,6 +1,6 @@
 //! The operations on hashes.
 
-use super::{AnyExpiring, ExpiringFilter, any::with_layout};
+use super::{AnyExpiring, ExpiringFilter, any::with_layout_or};
 use crate::error::InsertError;
 
 /// The operations on hashes: for callers who have one already.
@@ -15,7 +15,11 @@ impl<S> ExpiringFilter<S> {
     /// As [`insert`](Self::insert).
     #[inline]
     pub fn insert_hash(&self, hash: u64) -> Result<(), InsertError> {
-        with_layout!(&self.raw, raw => raw.insert(raw.class(hash)))
+        with_layout_or!(
+            &self.raw,
+            raw => raw.insert(raw.class(hash)),
+            shared => shared.insert(hash)
+        )
     }
 
     /// [`insert_unique`](Self::insert_unique) by hash.
@@ -25,7 +29,11 @@ impl<S> ExpiringFilter<S> {
     /// As [`insert_unique`](Self::insert_unique).
     #[inline]
     pub fn insert_unique_hash(&self, hash: u64) -> Result<bool, InsertError> {
-        with_layout!(&self.raw, raw => raw.insert_unique(raw.class(hash)))
+        with_layout_or!(
+            &self.raw,
+            raw => raw.insert_unique(raw.class(hash)),
+            shared => shared.insert_unique(hash)
+        )
     }
 
     /// [`refresh`](Self::refresh) by hash.
@@ -35,7 +43,11 @@ impl<S> ExpiringFilter<S> {
     /// As [`refresh`](Self::refresh).
     #[inline]
     pub fn refresh_hash(&self, hash: u64) -> Result<bool, InsertError> {
-        with_layout!(&self.raw, raw => raw.refresh(raw.class(hash)))
+        with_layout_or!(
+            &self.raw,
+            raw => raw.refresh(raw.class(hash)),
+            shared => shared.refresh(hash)
+        )
     }
 
     /// [`insert_or_refresh`](Self::insert_or_refresh) by hash.
@@ -45,7 +57,11 @@ impl<S> ExpiringFilter<S> {
     /// As [`insert_or_refresh`](Self::insert_or_refresh).
     #[inline]
     pub fn insert_or_refresh_hash(&self, hash: u64) -> Result<bool, InsertError> {
-        with_layout!(&self.raw, raw => raw.insert_or_refresh(raw.class(hash)))
+        with_layout_or!(
+            &self.raw,
+            raw => raw.insert_or_refresh(raw.class(hash)),
+            shared => shared.insert_or_refresh(hash)
+        )
     }
 
     /// [`contains`](Self::contains) by hash.
@@ -66,20 +82,32 @@ impl<S> ExpiringFilter<S> {
         match &self.raw {
             // It needs more registers than the other layouts. Inlined, it would slow them down.
             any @ AnyExpiring::Growing(_) => any.contains_hash_growing(hash),
-            any => with_layout!(any, raw => raw.contains(raw.class(hash))),
+            any => with_layout_or!(
+                any,
+                raw => raw.contains(raw.class(hash)),
+                shared => shared.contains(hash)
+            ),
         }
     }
 
     /// [`remove`](Self::remove) by hash.
     #[inline]
     pub fn remove_hash(&self, hash: u64) -> bool {
-        with_layout!(&self.raw, raw => raw.remove(raw.class(hash)))
+        with_layout_or!(
+            &self.raw,
+            raw => raw.remove(raw.class(hash)),
+            shared => shared.remove(hash)
+        )
     }
 
     /// [`count`](Self::count) by hash.
     #[inline]
     #[must_use]
     pub fn count_hash(&self, hash: u64) -> usize {
-        with_layout!(&self.raw, raw => raw.count(raw.class(hash)))
+        with_layout_or!(
+            &self.raw,
+            raw => raw.count(raw.class(hash)),
+            shared => shared.count(hash)
+        )
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     merge::mismatch,
     raw::{RawFilter, batch::GROUP, frontier::memory::ScanError},
     snapshot::header::probe,
-    table::{class::Class, layout::PackedLayout, time::Epochs},
+    table::{class::Class, layout::TimedLayout},
 };
 use arrayvec::ArrayVec;
 use std::{hash::BuildHasher, ptr};
@@ -87,7 +87,7 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     }
 }
 
-impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
+impl<L: TimedLayout> RawFilter<L> {
     /// Hands each live copy to `take`, up to [`GROUP`] at a time, until that fails: of each copy
     /// that is present during the whole call, as a snapshot has it. A copy that a scan read in an
     /// earlier epoch may have died since, or been refreshed: its age is then more than E.

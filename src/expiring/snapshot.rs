@@ -20,9 +20,9 @@ use crate::{
     snapshot::{decode::Decoder, header::len_with, image::Sink, passes::Copying, stream::Encoder},
     table::{
         class::Class,
-        layout::{PackedLayout, Word},
+        layout::{TimedLayout, Word},
         time::{
-            Epochs, Moment, Now, Time,
+            Now, Time,
             beginning::{Beginning, Reading},
         },
         word::Bucket,
@@ -366,7 +366,7 @@ impl<S: Clone + BuildHasher + 'static> ExpiringFilter<S> {
             let copy = copying.finish()?;
             let copy = copy.finish(self.hasher.clone(), end, beginning)?;
             Ok(Self {
-                clock: self.clock,
+                clock: self.clock.clone(),
                 ..copy
             })
         };
@@ -378,7 +378,7 @@ impl<S: Clone + BuildHasher + 'static> ExpiringFilter<S> {
     }
 }
 
-impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
+impl<L: TimedLayout> RawFilter<L> {
     /// Hands all words to `sink`, each chunk with the epoch in which it was read, and without the copies
     /// that were dead then.
     pub(super) fn scan_by_epoch<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
@@ -391,7 +391,7 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
             }
             let epoch = image.epoch;
             let now = Now { epoch, oldest };
-            let live = |&word: &u64| Word::<L>::unpack(word).without_dead(now).pack();
+            let live = |&word: &u64| L::without_dead(now, Word::<L>::unpack(word)).pack();
             words.clear();
             words.extend(image.words.iter().map(live));
             sink.chunk(&words, epoch)?;
@@ -421,7 +421,7 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
             let epoch = image.epoch;
             let now = Now { epoch, oldest };
             let copies = self.table.copies_in(buckets, &image.words);
-            let ages = copies.map(|(class, entry)| (class, Moment::<Word<L>>::age(now, entry)));
+            let ages = copies.map(|(class, entry)| (class, L::age(now, entry)));
             take(epoch, &mut ages.filter(|&(_, age)| age <= oldest))?;
         }
         Ok(self.moment().epoch)

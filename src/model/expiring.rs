@@ -20,7 +20,7 @@ use std::time::Duration;
 
 /// 8-bit fingerprints and tags of 2 bits in `SLOTS` slots; with a phase one more at the next level.
 #[derive(Clone, Copy, Debug)]
-struct Tagged<const SLOTS: usize, const PHASE_BITS: u32>;
+pub(super) struct Tagged<const SLOTS: usize, const PHASE_BITS: u32>;
 
 impl<const SLOTS: usize, const PHASE_BITS: u32> PackedLayout for Tagged<SLOTS, PHASE_BITS> {
     const LEVELS: &'static [Lanes] = match PHASE_BITS {

@@ -4,6 +4,10 @@
 //! what its thread has done up to then. That a process is dead is a flag with Release and Acquire,
 //! as the kernel's lock is.
 
+mod expiring;
+
+pub use expiring::{ExpiringProcess, ExpiringProcesses, STEPS_OF_WITHHOLD, Withholds};
+
 use super::{Item, Small, growth::PHASE_BITS as GROWS, hop, put, snapshot};
 use crate::{
     error::InsertError,
@@ -224,7 +228,7 @@ impl<const PHASE_BITS: u32> Processes<PHASE_BITS> {
                 salt: 0,
             };
             let levels = Levels { first: 0, more };
-            let raw = RawFilter::in_words(residents.len(), levels, place);
+            let raw = RawFilter::in_words(residents.len(), levels, 0, place);
             let mut raw = raw.expect("enough words");
             raw.frontiers.unused = true;
             Process(raw)

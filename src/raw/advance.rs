@@ -11,20 +11,33 @@
 //! sweeps meet a dead copy before its tag could mean a later epoch, with the exceptions that
 //! `docs/design/expiry.md` names.
 
-use super::RawFilter;
+use super::{
+    RawFilter,
+    crew::{Alone, Crew, Hands},
+    expire::Left,
+};
 use crate::{
-    fault::faulty,
+    fault::{faulty, when_faulty},
+    memory::Storage,
+    sync,
     table::{
-        layout::{PackedLayout, Word},
-        time::{Epochs, Now, Time, beginning::Reading},
+        layout::{TimedLayout, Word},
+        time::{Now, Time, beginning::Reading},
     },
 };
-use std::time::Duration;
+use std::{cell::Cell, time::Duration};
 
 /// Buckets after which a sweep counts what it has emptied.
 const COUNTED: usize = 1 << 12;
 
-impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
+/// How often a sweep of a filter that processes share waits for gates and marks in one pass.
+const PATIENCE: usize = if sync::IN_MODEL { 0 } else { 64 };
+
+/// The most passes of a sweep of a filter that processes share. Each one after the first is for words
+/// that the one before has left.
+const MOST_PASSES: usize = if sync::IN_MODEL { 1 } else { 2 };
+
+impl<L: TimedLayout> RawFilter<L> {
     /// Begins the next epoch, and empties what is dead by it. False if another thread began it
     /// during the call. O(words); no thread waits for it.
     pub(crate) fn advance(&self) -> bool {
@@ -86,8 +99,8 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
     fn begin_after(&self, now: Now) -> Option<Now> {
         // As a rule that has been done since this epoch began.
         let is_swept = self.time.is_swept(now);
-        if !faulty!(is_swept, AdvanceUnswept => true) {
-            self.sweep_all(now);
+        if !faulty!(is_swept, AdvanceUnswept => true) && self.sweep_all(now) == Left::Ending {
+            return None;
         }
         self.time.tick(now).then(|| now.next())
     }
@@ -100,23 +113,85 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
     ///
     /// Further epochs may begin during the sweep. Words that were passed before then have not been
     /// swept in them, so this counts as a sweep of the epoch that was read before the first word.
-    fn sweep_all(&self, now: Now) {
-        let most = faulty!(usize::MAX, SweepBoundEarly => self.table.planes());
-        let most = faulty!(most, SweepPlaneZero => 1);
-        for plane in (0..).take_while(|&plane| plane < self.table.planes().min(most)) {
-            self.sweep_plane(plane, now);
+    fn sweep_all(&self, now: Now) -> Left {
+        when_faulty!(SweptFirst, self.time.sweep_ends(now));
+        if L::Storage::SHARED
+            && let Some(crew) = self.crew()
+        {
+            return self.sweep_by_line(crew, now);
         }
+        self.pass(Alone, now, None);
         let swept = faulty!(now, SweptLate => self.moment());
         self.time.sweep_ends(swept);
+        Left::Nothing
     }
 
-    fn sweep_plane(&self, plane: usize, now: Now) {
+    /// [`sweep_all`](Self::sweep_all) in a filter that processes share. It counts only if it has left
+    /// no dead copy because of a gate or a mark. If it has left a copy in the last epoch of its death, the next epoch
+    /// must not begin: the copy would seem to be live again.
+    #[cold]
+    #[inline(never)]
+    fn sweep_by_line(&self, crew: &Crew, now: Now) -> Left {
+        // Dead processes have gates and marks no longer.
+        self.repair_dead(true);
+        let mut left = Left::Ending;
+        let Ok(line) = self.take_line(crew) else {
+            return left;
+        };
+        let line = crew.line_of(line);
+        for _ in 0..MOST_PASSES {
+            left = self.pass(&line, now, Some(&Cell::new(PATIENCE)));
+            left = faulty!(left, GateOverlooked => Left::Nothing);
+            if left == Left::Nothing {
+                self.time.sweep_ends(now);
+                break;
+            }
+            self.repair_dead(true);
+        }
+        left
+    }
+
+    /// Passes all words once. Returns the worst that it has left.
+    fn pass(&self, hands: impl Hands, now: Now, patience: Option<&Cell<usize>>) -> Left {
+        let most = faulty!(usize::MAX, SweepBoundEarly => self.table.planes());
+        let most = faulty!(most, SweepPlaneZero => 1);
+        let planes = (0..).take_while(|&plane| plane < self.table.planes().min(most));
+        let left = planes.map(|plane| self.pass_plane(hands, plane, now, patience));
+        left.fold(Left::Nothing, Left::max)
+    }
+
+    fn pass_plane(
+        &self,
+        hands: impl Hands,
+        plane: usize,
+        now: Now,
+        patience: Option<&Cell<usize>>,
+    ) -> Left {
         let view = self.table.view();
         let (buckets, one) = (view.buckets(), self.table.one_of_plane(plane as u64));
+        let mut left = Left::Nothing;
         for first in (0..buckets).step_by(COUNTED) {
-            let run = first..buckets.min(first + COUNTED);
-            let emptied = run.map(|bucket| self.expire(&view, one, bucket, now)).sum();
+            let mut emptied = 0;
+            for bucket in first..buckets.min(first + COUNTED) {
+                let expired = self.expire(hands, &view, one, bucket, now, patience);
+                emptied += expired.emptied;
+                left = left.max(expired.left);
+            }
             self.len.subtract(emptied);
         }
+        left
+    }
+
+    /// A thread sweeps the first `buckets` words of a filter that processes share, and stops for ever.
+    #[cfg(all(guira_loom, feature = "shared"))]
+    pub(crate) fn stop_in_sweep(&self, buckets: usize) {
+        let now = self.moment();
+        when_faulty!(SweptFirst, self.time.sweep_ends(now));
+        let line = self.crew().and_then(|crew| crew.line()).expect("a line");
+        let one = self.table.one_of_plane(0);
+        for bucket in 0..buckets {
+            self.expire(&line, &self.table.view(), one, bucket, now, None);
+        }
+        line.stop();
     }
 }

@@ -51,7 +51,7 @@ pub(crate) const MAX_LINES: usize = 511;
 const LINE_WORDS: usize = if sync::IN_MODEL { 4 } else { 8 };
 
 /// The words of a line that say which moves its thread makes: two, because a path has the next one in
-/// hand before it has let the last one go.
+/// hand before it has let the last one go. A copy that is withheld is recorded like a move.
 const HOPS: [usize; 2] = [0, 1];
 
 /// The word of a line that names the stripe which its thread may hold: its number and 1.
@@ -368,7 +368,7 @@ impl Drop for HoldByLine<'_> {
 pub(crate) const fn bucket_bits<L: Layout>(first: u32) -> u32 {
     match L::GROWS {
         false => 32,
-        true => 64 - (L::LARGEST.ilog2() + 1 - first),
+        true => 64 - (L::LARGEST_ENTRY.ilog2() + 1 - first),
     }
 }
 

@@ -33,7 +33,7 @@ use crate::{
 pub(super) const ATTEMPTS: usize = 8;
 
 /// The attempts of a count in a filter that processes share.
-const MOST_COUNTS: u32 = 1 << 12;
+pub(super) const MOST_COUNTS: u32 = 1 << 12;
 
 /// A filter for a series of lookups, with the addresses of its words and versions in registers.
 pub(crate) struct Lookups<'a, L: Layout> {

@@ -13,10 +13,17 @@
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;
 
-use super::{Now, RawFilter, remove::PATIENCE};
+use super::{
+    Now, RawFilter,
+    crew::{Alone, Hands},
+    expire::{Renewal, Withheld, free_gate},
+    lookup::MOST_COUNTS,
+    remove::PATIENCE,
+};
 use crate::{
     error::InsertError,
     fault::faulty,
+    memory::Storage,
     step::Step,
     sync,
     table::{
@@ -35,7 +42,7 @@ impl<L: Layout> RawFilter<L> {
     ///
     /// An error is that of an insert: the copy could not be changed, and another one not be added.
     pub(crate) fn refresh(&self, class: Class) -> Result<bool, InsertError> {
-        let mut patience = PATIENCE;
+        let (mut patience, mut attempts) = (PATIENCE, 0);
         loop {
             let attempt = faulty!(
                 self.try_refresh(class, &mut patience),
@@ -44,12 +51,27 @@ impl<L: Layout> RawFilter<L> {
             if let Some(present) = attempt? {
                 return Ok(present);
             }
+            self.count_attempt(&mut attempts)?;
             sync::yield_in_model();
         }
     }
 
+    /// In a filter that processes share: an error after very many attempts. Words that other processes
+    /// may have written need never fit together.
+    #[inline(always)]
+    fn count_attempt(&self, attempts: &mut u32) -> Result<(), InsertError> {
+        if self.crew().is_some() {
+            *attempts += 1;
+            if *attempts == MOST_COUNTS {
+                return Err(InsertError::Contended);
+            }
+        }
+        Ok(())
+    }
+
     /// Refreshes the class, or inserts it if it is absent. `Ok(true)`: it was absent.
     pub(crate) fn insert_or_refresh(&self, class: Class) -> Result<bool, InsertError> {
+        let mut attempts = 0;
         loop {
             if self.refresh(class)? {
                 return Ok(false);
@@ -57,6 +79,7 @@ impl<L: Layout> RawFilter<L> {
             if self.insert_unique(class)? {
                 return Ok(true);
             }
+            self.count_attempt(&mut attempts)?;
             sync::yield_in_model();
         }
     }
@@ -90,38 +113,92 @@ impl<L: Layout> RawFilter<L> {
             Some((entry, _)) if now.age(entry) == 0 => Ok(Some(true)),
             Some((entry, (loaded, bucket))) => {
                 let young = |now: Now<L>| now.entry(fingerprint);
-                let renewed = self.renew(bucket, loaded, entry, young);
-                Ok(renewed.filter(|&now| self.time.is_still(now)).map(|_| true))
+                match self.renew(bucket, loaded, entry, young) {
+                    Renewal::Done(now) => Ok(self.time.is_still(now).then_some(true)),
+                    Renewal::Lost => Ok(None),
+                    Renewal::Gated => self.refresh_behind_gate(class, patience),
+                }
             }
             None if Word::<L>::both_unmarked(p.word(), q.word()) => Ok(Some(false)),
             None => self.refresh_beside_marks(class),
         }
     }
 
+    /// The copy cannot be withheld for now, as if its word had a mark.
+    #[cold]
+    fn refresh_behind_gate(
+        &self,
+        class: Class,
+        patience: &mut usize,
+    ) -> Result<Option<bool>, InsertError> {
+        let young = self.time.now().entry(class.fingerprint);
+        let (p, q) = self.load_pair(class);
+        if *patience == 0 || p.holds(young) || q.holds(young) {
+            return self.refresh_beside_marks(class);
+        }
+        *patience -= 1;
+        if *patience == 0 {
+            // The other thread may be dead.
+            self.repair_dead(false);
+        }
+        sync::yield_now();
+        Ok(None)
+    }
+
     /// Puts another entry of its class, which is not older, into the place of `entry`: the one that
-    /// `young` says for the moment that is returned. `None` if it could not.
+    /// `young` says for the moment that is returned.
     pub(super) fn renew(
         &self,
         bucket: usize,
         loaded: Loaded<'_, L>,
         entry: Entry,
         young: impl FnOnce(Now<L>) -> Entry,
-    ) -> Option<Now<L>> {
-        let withheld = loaded.word().with_mark(entry, Mark::Withheld)?;
-        if !loaded.replace(Step::Withhold, withheld) {
-            return None;
+    ) -> Renewal<Now<L>> {
+        if L::Storage::SHARED
+            && let Some(crew) = self.crew()
+        {
+            return match self.take_line(crew) {
+                Ok(line) => self.renew_by(&crew.line_of(line), bucket, loaded, entry, young),
+                Err(_) => Renewal::Gated,
+            };
+        }
+        self.renew_by(Alone, bucket, loaded, entry, young)
+    }
+
+    #[inline(always)]
+    fn renew_by(
+        &self,
+        hands: impl Hands,
+        bucket: usize,
+        loaded: Loaded<'_, L>,
+        entry: Entry,
+        young: impl FnOnce(Now<L>) -> Entry,
+    ) -> Renewal<Now<L>> {
+        let Some(withheld) = loaded.word().with_mark(entry, Mark::Withheld) else {
+            return Renewal::Lost;
+        };
+        match self.withhold(hands, loaded, bucket, entry, withheld) {
+            Withheld::Done => {}
+            Withheld::Lost => return Renewal::Lost,
+            Withheld::Gated => return Renewal::Gated,
         }
         let now = self.time.now();
         if !now.is_live(entry) {
-            let emptied = self.empty_or_release(bucket, entry);
+            let emptied = self.empty_or_release(bucket, entry, || self.time.now());
+            free_gate(hands);
             self.len.subtract(emptied.into());
-            return None;
+            return Renewal::Lost;
         }
         let young = young(now);
         let renewed = self.end_withheld(Step::Renew, bucket, entry, |word| {
             word.without_marked().plus(young)
         });
-        renewed.then_some(now)
+        free_gate(hands);
+        if renewed {
+            Renewal::Done(now)
+        } else {
+            Renewal::Lost
+        }
     }
 
     /// A word with a live copy is marked: of each word only one copy can be withheld. So another

@@ -76,13 +76,13 @@ impl<L: Layout> RawFilter<L> {
         class: Class,
         entry: Entry,
     ) -> Result<(), InsertError> {
-        if self.expire_pair(class) && self.claim(class, entry) {
-            return Ok(());
-        }
         if L::Storage::SHARED
             && let Some(crew) = self.crew()
         {
             return self.insert_by_line(crew, class, entry);
+        }
+        if self.expire_pair(Alone, class) && self.claim(class, entry) {
+            return Ok(());
         }
         self.make_room(Alone, class, Fill::Item(entry), || self.claim(class, entry))
     }
@@ -92,6 +92,9 @@ impl<L: Layout> RawFilter<L> {
     #[inline(never)]
     fn insert_by_line(&self, crew: &Crew, class: Class, entry: Entry) -> Result<(), InsertError> {
         let line = crew.line_of(self.take_line(crew)?);
+        if self.expire_pair(&line, class) && self.claim(class, entry) {
+            return Ok(());
+        }
         self.make_room(&line, class, Fill::Item(entry), || self.claim(class, entry))
     }
 
@@ -109,7 +112,7 @@ impl<L: Layout> RawFilter<L> {
     /// Empties a slot of one of the buckets of the class, which were full.
     #[cold]
     pub(super) fn vacate(&self, hands: impl Hands, class: Class) -> Result<(), InsertError> {
-        if self.expire_pair(class) {
+        if self.expire_pair(hands, class) {
             return Ok(());
         }
         let has_vacancy = |bucket| self.has_vacancy(class.fingerprint, bucket);
@@ -204,7 +207,7 @@ impl<L: Layout> RawFilter<L> {
             if self.is_full_of_copies(class) {
                 return Err(InsertError::TooManyCopies);
             }
-            self.expire_pair(class);
+            self.expire_pair(hands, class);
         } else {
             if found != Found::Blocked || self.may_grow_when_blocked(round, search) {
                 match (self.grow(round, search), found) {

@@ -154,7 +154,7 @@ impl Search {
                     continue;
                 }
                 let to = alternate(fingerprint, from.bucket(), view.buckets());
-                raw.expire_on_the_way(&view, fingerprint, to, now);
+                raw.expire_on_the_way(hands, &view, fingerprint, to, now);
                 let word = view.load_for_update(fingerprint, to).word();
                 // A scan or a held stripe would stop the move after its outline.
                 let parted = scans

@@ -15,6 +15,7 @@ use crate::{
         in_words::{self, Extent},
         layout::{self, Layout, Word},
         loaded::Loaded,
+        time::in_words::InWords,
         word::{Bucket, Phases},
     },
 };
@@ -43,15 +44,17 @@ pub struct SharedWords {
 }
 
 /// Where plane 0 of this extent begins.
-fn start_of_planes(extent: Extent) -> Option<usize> {
-    let control = CONTROL.next_multiple_of(PAGE).checked_add(extent.control)?;
+fn start_of_planes(time: usize, extent: Extent) -> Option<usize> {
+    let control = CONTROL.next_multiple_of(PAGE) + time;
+    let control = control.checked_add(extent.control)?;
     control.checked_next_multiple_of(PAGE)
 }
 
-/// The words of a filter of these buckets that goes through these levels; `None` if they have no addresses.
-pub(crate) fn words_for(buckets: usize, levels: Levels) -> Option<SharedWords> {
+/// The words of a filter of these buckets that goes through these levels, and whose time has `time` words;
+/// `None` if they have no addresses.
+pub(crate) fn words_for(buckets: usize, levels: Levels, time: usize) -> Option<SharedWords> {
     let extent = Extent::new(buckets, levels)?;
-    let start = start_of_planes(extent)?;
+    let start = start_of_planes(time, extent)?;
     Some(SharedWords {
         all: start.checked_add(extent.planes)?,
         first: start.checked_add(extent.first)?,
@@ -64,7 +67,7 @@ pub(crate) fn make_empty<L: Layout>(words: &[AtomicU64], buckets: usize, levels:
         return true;
     }
     let plane: Option<Range<usize>> = Extent::new(buckets, levels)
-        .and_then(start_of_planes)
+        .and_then(|extent| start_of_planes(0, extent))
         .map(|start| start..start + buckets);
     let plane = plane.and_then(|plane| words.get(plane));
     plane.is_some_and(|plane| {
@@ -94,7 +97,14 @@ pub struct SharedPlace {
 
 impl<L: Layout> RawFilter<layout::Shared<L>> {
     /// The filter in these words, which [`make_empty`] has made; `None` if they are too few.
-    pub(crate) fn in_words(buckets: usize, levels: Levels, place: SharedPlace) -> Option<Self> {
+    ///
+    /// In an expiring filter, copies with an age of at most `oldest` are live.
+    pub(crate) fn in_words(
+        buckets: usize,
+        levels: Levels,
+        oldest: u64,
+        place: SharedPlace,
+    ) -> Option<Self> {
         let SharedPlace {
             memory,
             start,
@@ -116,6 +126,7 @@ impl<L: Layout> RawFilter<layout::Shared<L>> {
         if !sync::IN_MODEL {
             parts.skip_to(start + CONTROL.next_multiple_of(PAGE))?;
         }
+        let time = InWords::in_words(oldest, &mut parts)?;
         let page = (!sync::IN_MODEL).then_some(PAGE);
         Some(Self {
             table: Table::in_words(buckets, levels, page, &mut parts)?,
@@ -123,7 +134,7 @@ impl<L: Layout> RawFilter<layout::Shared<L>> {
             frontiers: Frontiers::new(chunk_buckets(levels.more)),
             len,
             repeats: Extra::made(|| Len::new(buckets)),
-            time: L::Time::default(),
+            time,
             crew: Some(Box::new(crew)),
         })
     }

@@ -11,7 +11,7 @@
 //! call tolerates. So of two calls that raise a class to one number, each sees what the other has
 //! added, and a concurrent `insert_unique` of the class adds no further copy.
 
-use super::{Now, RawFilter, remove::PATIENCE, unique::Wanted};
+use super::{Now, RawFilter, expire::Renewal, remove::PATIENCE, unique::Wanted};
 use crate::{
     error::InsertError,
     fault::{faulty, when_faulty},
@@ -19,8 +19,8 @@ use crate::{
     table::{
         class::Class,
         entry::{Entry, Fingerprint},
-        layout::{Layout, PackedLayout, Word},
-        time::{Epochs, Moment},
+        layout::{Layout, TimedLayout, Word},
+        time::Moment,
         word::Bucket,
     },
 };
@@ -58,7 +58,7 @@ impl<L: Layout> Wanted<L> for Several {
 #[derive(Clone, Copy)]
 struct Young(Several);
 
-impl<L: PackedLayout<Time = Epochs>> Wanted<L> for Young {
+impl<L: TimedLayout> Wanted<L> for Young {
     fn copies(self) -> usize {
         faulty!(self.0.copies, UnionBesideMarksBlindly => usize::MAX)
     }
@@ -77,7 +77,7 @@ impl<L: PackedLayout<Time = Epochs>> Wanted<L> for Young {
 
 /// A moment by which only copies count that were last seen at most `age` epochs before `now`. `age` is
 /// that of a live copy.
-fn young<L: PackedLayout<Time = Epochs>>(now: Now<L>, age: u64) -> Now<L> {
+fn young<L: TimedLayout>(now: Now<L>, age: u64) -> Now<L> {
     Now::<L> { oldest: age, ..now }
 }
 
@@ -113,7 +113,7 @@ impl<L: Layout> RawFilter<L> {
     }
 }
 
-impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
+impl<L: TimedLayout> RawFilter<L> {
     /// The copies of the class, and how many of them were last seen at most `age` epochs ago.
     pub(crate) fn present_for_union(&self, class: Class, age: u64) -> Present {
         Present {
@@ -194,7 +194,7 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
         let (p, q) = self.table.view().load_pair_for_update(class);
         let places = [(p, class.p), (q, class.q)];
         let found = (age + 1..=now.oldest).find_map(|old| {
-            let entry = Moment::<Word<L>>::aged_entry(now, fingerprint, old);
+            let entry = L::aged_entry(now, fingerprint, old);
             let holds = |word: Word<L>| word.is_unmarked() && word.holds(entry);
             let place = places
                 .into_iter()
@@ -210,13 +210,15 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
         // The word may have changed and changed back: it then holds a younger copy.
         let mut is_older = false;
         let young = |now| {
-            let known = Moment::<Word<L>>::age(now, entry);
+            let known = L::age(now, entry);
             is_older = age < known;
             let age = faulty!(age.min(known), UnionMakesOlder => age);
-            Moment::<Word<L>>::aged_entry(now, fingerprint, age)
+            L::aged_entry(now, fingerprint, age)
         };
         match self.renew(bucket, loaded, entry, young) {
-            Some(_) if is_older => Renewed::One,
+            Renewal::Done(_) if is_older => Renewed::One,
+            // As if the word had a mark.
+            Renewal::Gated => Renewed::Hidden,
             _ => Renewed::None,
         }
     }

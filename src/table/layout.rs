@@ -5,7 +5,7 @@
 
 use super::{
     entry::{Entry, Fingerprint},
-    time::{Epochs, Time, Timeless},
+    time::{Epochs, Moment, Now, Time, Timeless},
     word::{
         Phases,
         lanes::{TOKEN_BITS, fingerprint_of},
@@ -40,6 +40,8 @@ pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
     const COUNTER_BITS: u32;
     /// The largest fingerprint. Fingerprints start at 1.
     const LARGEST: u64;
+    /// The largest entry.
+    const LARGEST_ENTRY: u64;
     /// The highest level that a word can have.
     const MAX_LEVEL: u32;
 
@@ -60,6 +62,7 @@ impl<L: PackedLayout<Time: Time<Packed<L>>>> Layout for L {
     const EXPIRES: bool = Self::TAG_BITS != 0 && !Self::COUNTS;
     const COUNTER_BITS: u32 = <Self as Masks>::COUNTER_BITS;
     const LARGEST: u64 = Self::FINGERPRINT;
+    const LARGEST_ENTRY: u64 = Self::FINGERPRINT | Self::LAST_TAG << Self::FINGERPRINT_BITS;
     const MAX_LEVEL: u32 = Self::LAST_LEVEL;
 
     #[inline(always)]
@@ -73,6 +76,43 @@ impl<L: PackedLayout<Time: Time<Packed<L>>>> Layout for L {
     }
 }
 
+/// A layout whose copies expire.
+pub(crate) trait TimedLayout:
+    Layout<Time = Epochs<<Self as Layout>::Storage>>
+    + Layout<Time: Time<<Self as Layout>::Word, Now = Now>>
+{
+    /// [`Moment::age`] in the epoch `now`.
+    fn age(now: Now, entry: Entry) -> u64;
+
+    /// [`Moment::aged_entry`] in the epoch `now`.
+    fn aged_entry(now: Now, fingerprint: Fingerprint, age: u64) -> Entry;
+
+    /// [`Moment::without_dead`] in the epoch `now`.
+    fn without_dead(now: Now, word: Self::Word) -> Self::Word;
+}
+
+impl<L> TimedLayout for L
+where
+    L: Layout<Time = Epochs<<L as Layout>::Storage>>
+        + Layout<Time: Time<<L as Layout>::Word, Now = Now>>,
+    Now: Moment<<L as Layout>::Word>,
+{
+    #[inline]
+    fn age(now: Now, entry: Entry) -> u64 {
+        Moment::<Self::Word>::age(now, entry)
+    }
+
+    #[inline]
+    fn aged_entry(now: Now, fingerprint: Fingerprint, age: u64) -> Entry {
+        Moment::<Self::Word>::aged_entry(now, fingerprint, age)
+    }
+
+    #[inline]
+    fn without_dead(now: Now, word: Self::Word) -> Self::Word {
+        Moment::without_dead(now, word)
+    }
+}
+
 /// The same words, in memory that processes share.
 #[cfg(feature = "shared")]
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +121,7 @@ pub(crate) struct Shared<L>(std::marker::PhantomData<L>);
 #[cfg(feature = "shared")]
 impl<L: Layout> Layout for Shared<L> {
     type Word = L::Word;
-    type Time = L::Time;
+    type Time = <L::Time as Time<L::Word>>::Shared;
     type Storage = crate::memory::Shared;
     type IfCounting<T: Send + Sync + 'static> = L::IfCounting<T>;
     type Kind = L::Kind;
@@ -89,6 +129,7 @@ impl<L: Layout> Layout for Shared<L> {
     const EXPIRES: bool = L::EXPIRES;
     const COUNTER_BITS: u32 = L::COUNTER_BITS;
     const LARGEST: u64 = L::LARGEST;
+    const LARGEST_ENTRY: u64 = L::LARGEST_ENTRY;
     const MAX_LEVEL: u32 = L::MAX_LEVEL;
 
     #[inline(always)]
@@ -119,6 +160,7 @@ macro_rules! semi_sorted {
             const EXPIRES: bool = false;
             const COUNTER_BITS: u32 = 0;
             const LARGEST: u64 = ($prefixes << $raw) - 1;
+            const LARGEST_ENTRY: u64 = Self::LARGEST;
             const MAX_LEVEL: u32 = 0;
 
             #[inline(always)]

@@ -8,25 +8,38 @@
 //! remains in its compiled code.
 
 pub(crate) mod beginning;
+#[cfg(feature = "shared")]
+pub(crate) mod in_words;
 
 pub(crate) use super::word::packed::tag::Now;
 use super::{
     entry::{Entry, Fingerprint},
-    word::{Bits, Bucket, lanes::PackedLayout, packed::Packed},
+    word::{
+        Bits, Bucket,
+        lanes::{Masks, PackedLayout},
+        packed::Packed,
+    },
 };
 use crate::{
     fault,
+    memory::{Heap, Number, Storage},
     step::Step,
     sync::{AtomicU64, Ordering},
 };
 use beginning::Beginning;
 use crossbeam_utils::CachePadded;
+#[cfg(feature = "shared")]
+use in_words::InWords;
 use std::{fmt::Debug, time::Duration};
 
 /// The time of a filter.
 pub(crate) trait Time<W: Bucket>: Default + Send + Sync {
     /// A moment of this time.
     type Now: Moment<W>;
+
+    /// The same time in words that processes share.
+    #[cfg(feature = "shared")]
+    type Shared: Time<W, Now = Self::Now> + InWords;
 
     /// The moment at which the call reads the time.
     fn now(&self) -> Self::Now;
@@ -69,6 +82,12 @@ pub(crate) trait Moment<W: Bucket>: Copy + Debug + PartialEq {
     /// not store are taken from `one`, a fingerprint that belongs to the same plane.
     fn dead_in(self, word: W, one: Fingerprint) -> Option<Entry>;
 
+    /// The word, which is at rest, without its dead copies.
+    fn without_dead(self, word: W) -> W;
+
+    /// True if the tag of this copy, which is dead, would be that of a live one in the next epoch.
+    fn ends_death(self, entry: Entry) -> bool;
+
     /// The number of the epoch.
     fn number(self) -> u64;
 }
@@ -83,6 +102,8 @@ pub(crate) struct Always;
 
 impl<W: Bucket> Time<W> for Timeless {
     type Now = Always;
+    #[cfg(feature = "shared")]
+    type Shared = Self;
 
     #[inline(always)]
     fn now(&self) -> Always {
@@ -145,6 +166,14 @@ impl<W: Bucket> Moment<W> for Always {
         None
     }
 
+    fn without_dead(self, word: W) -> W {
+        word
+    }
+
+    fn ends_death(self, _entry: Entry) -> bool {
+        false
+    }
+
     #[inline(always)]
     fn number(self) -> u64 {
         0
@@ -152,16 +181,31 @@ impl<W: Bucket> Moment<W> for Always {
 }
 
 /// A sequence of epochs. The user of the filter decides when an epoch begins.
-#[derive(Debug, Default)]
-pub(crate) struct Epochs {
+pub(crate) struct Epochs<P: Storage = Heap> {
     /// The number of the current epoch. All calls read it, so it has a cache line of its own.
-    epoch: CachePadded<AtomicU64>,
+    epoch: CachePadded<P::Number>,
     /// The last epoch in which all words have been swept.
-    swept: AtomicU64,
+    swept: P::Number,
     /// When the epoch began.
-    pub(crate) beginning: Beginning,
+    pub(crate) beginning: Beginning<P::Number>,
+    /// Which start of the machine the clock counts from.
+    #[cfg(feature = "shared")]
+    boots: P::Extra<in_words::Boots>,
     /// E: the age of the oldest live copies.
     oldest: u64,
+}
+
+impl<P: Storage> Default for Epochs<P> {
+    fn default() -> Self {
+        Self {
+            epoch: CachePadded::default(),
+            swept: P::Number::default(),
+            beginning: Beginning::default(),
+            #[cfg(feature = "shared")]
+            boots: P::Extra::default(),
+            oldest: 0,
+        }
+    }
 }
 
 impl Epochs {
@@ -187,6 +231,13 @@ impl Epochs {
     pub(crate) fn since(self, beginning: Beginning) -> Self {
         Self { beginning, ..self }
     }
+}
+
+impl<P: Storage> Epochs<P> {
+    #[inline(always)]
+    fn number(&self) -> &AtomicU64 {
+        self.epoch.word()
+    }
 
     /// Begins the epoch after `now`. Returns false if another thread has done so.
     ///
@@ -194,8 +245,8 @@ impl Epochs {
     /// what was swept before it.
     pub(crate) fn tick(&self, now: Now) -> bool {
         let order = fault::order(Step::Tick, Ordering::AcqRel);
-        self.epoch
-            .compare_exchange(now.epoch, now.epoch + 1, order, Ordering::Relaxed)
+        self.number()
+            .compare_exchange(now.epoch, now.next().epoch, order, Ordering::Relaxed)
             .is_ok()
     }
 
@@ -203,6 +254,7 @@ impl Epochs {
     pub(crate) fn is_swept(&self, now: Now) -> bool {
         // Acquire: pairs with the Release of `sweep_ends`.
         self.swept
+            .word()
             .load(fault::order(Step::Swept, Ordering::Acquire))
             >= now.epoch
     }
@@ -210,19 +262,21 @@ impl Epochs {
     /// Records that all words have been swept in the epoch `now`.
     pub(crate) fn sweep_ends(&self, now: Now) {
         let order = fault::order(Step::Swept, Ordering::AcqRel);
-        self.swept.fetch_max(now.epoch, order);
+        self.swept.word().fetch_max(now.epoch, order);
     }
 }
 
-impl<L: PackedLayout> Time<Packed<L>> for Epochs {
+impl<L: PackedLayout, P: Storage> Time<Packed<L>> for Epochs<P> {
     type Now = Now;
+    #[cfg(feature = "shared")]
+    type Shared = Epochs<crate::memory::Shared>;
 
     #[inline(always)]
     fn now(&self) -> Now {
         // Acquire: pairs with the Release of `tick`.
         let order = fault::order(Step::ReadEpoch, Ordering::Acquire);
         Now {
-            epoch: self.epoch.load(order),
+            epoch: self.number().load(order),
             oldest: self.oldest,
         }
     }
@@ -232,7 +286,7 @@ impl<L: PackedLayout> Time<Packed<L>> for Epochs {
     #[inline(always)]
     fn is_still(&self, now: Now) -> bool {
         let order = fault::order(Step::RereadEpoch, Ordering::Relaxed);
-        self.epoch.load(order) == now.epoch
+        self.number().load(order) == now.epoch
     }
 }
 
@@ -261,7 +315,7 @@ impl<L: PackedLayout> Moment<Packed<L>> for Now {
     }
 
     fn is_live_since(self, then: Self) -> bool {
-        self.epoch - then.epoch <= self.oldest
+        self.epoch.wrapping_sub(then.epoch) <= self.oldest
     }
 
     #[inline(always)]
@@ -293,6 +347,14 @@ impl<L: PackedLayout> Moment<Packed<L>> for Now {
     #[inline(always)]
     fn dead_in(self, word: Packed<L>, one: Fingerprint) -> Option<Entry> {
         word.dead(one, self)
+    }
+
+    fn without_dead(self, word: Packed<L>) -> Packed<L> {
+        word.without_dead(self)
+    }
+
+    fn ends_death(self, entry: Entry) -> bool {
+        self.age_of::<L>(entry) == L::LAST_TAG
     }
 
     #[inline(always)]

@@ -1,9 +1,11 @@
 //! Children of a test: the test's own program, in which a test that has the name of a role plays it.
 
+#[cfg(guira_faults)]
+pub(crate) mod dying;
 pub(crate) mod fuse;
 
-use guira::{Builder, CuckooFilter, Prefer};
-use guira_shm::{SharedFilter, SharedReader};
+use guira::{Builder, CuckooFilter, ExpiringBuilder, Prefer};
+use guira_shm::{SharedExpiringFilter, SharedFilter, SharedReader};
 use std::{
     env,
     path::{Path, PathBuf},
@@ -69,6 +71,18 @@ pub(crate) fn open(path: &Path) -> SharedFilter {
 pub(crate) fn reader(path: &Path) -> SharedReader {
     // SAFETY: as in `create`.
     unsafe { SharedReader::open(path) }.expect("a filter")
+}
+
+/// Creates an expiring filter.
+pub(crate) fn create_expiring(path: &Path, builder: ExpiringBuilder) -> SharedExpiringFilter {
+    // SAFETY: as in `create`.
+    unsafe { SharedExpiringFilter::create(path, builder) }.expect("a new file")
+}
+
+/// Opens an expiring filter.
+pub(crate) fn open_expiring(path: &Path) -> SharedExpiringFilter {
+    // SAFETY: as in `create`.
+    unsafe { SharedExpiringFilter::open(path) }.expect("a filter")
 }
 
 /// A filter for `capacity` items with fingerprints of 20 bits.

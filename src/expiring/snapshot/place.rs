@@ -4,7 +4,7 @@ use crate::{
     error::SnapshotError,
     expiring::{
         ExpiringFilter, Window,
-        any::{AnyExpiring, of_series, with_layout},
+        any::{AnyExpiring, of_series, with_layout, with_layout_or},
     },
     geometry::Geometry,
     raw::{RawFilter, frontier::chunk_buckets},
@@ -75,13 +75,13 @@ impl Place {
         } = self;
         result?;
         let oldest = u64::from(window.epochs);
-        with_layout!(&mut raw, raw => {
+        with_layout_or!(&mut raw, raw => {
             raw.complete_restore(&restored);
             raw.len.subtract(raw.leave_out_dead(&epochs, end, oldest));
             raw.time = Epochs::new(oldest).at(end % CYCLE).since(beginning);
             // What is dead has been left out.
             raw.time.sweep_ends(raw.moment());
-        });
+        }, _shared => unreachable!("a filter is read into memory of its own"));
         Ok(ExpiringFilter::from_parts(hasher, raw, geometry, window))
     }
 }
@@ -103,8 +103,11 @@ impl assembly::Place for Place {
         if self.result.is_ok() {
             let oldest = u64::from(self.window.epochs);
             let (then, restored) = (Now { epoch, oldest }, &mut self.restored);
-            self.result =
-                with_layout!(&self.raw, raw => raw.store_chunk(buckets, words, then, restored));
+            self.result = with_layout_or!(
+                &self.raw,
+                raw => raw.store_chunk(buckets, words, then, restored),
+                _shared => unreachable!("a filter is read into memory of its own")
+            );
         }
         Ok(())
     }

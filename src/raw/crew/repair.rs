@@ -3,13 +3,14 @@
 use super::{Crew, HOPS, STRIPE, UNIQUE, unpacked};
 use crate::{
     fault::{faulty, when_faulty},
-    raw::{RawFilter, hop::Hop},
+    raw::{Now, RawFilter, hop::Hop},
     step::Step,
     sync::Ordering,
     table::{
         class::{Class, alternate},
         entry::{Entry, Fingerprint},
         layout::{Layout, Word},
+        time::Time,
         word::{Bucket, Mark},
     },
 };
@@ -25,6 +26,8 @@ pub struct Repaired {
     pub retracted: usize,
     /// Moves that were completed.
     pub completed: usize,
+    /// Copies that were withheld, to be emptied or to get another time. (Expiring filters only.)
+    pub withheld: usize,
     /// Gates that were taken.
     pub gates: usize,
     /// Stripes that were held.
@@ -42,6 +45,7 @@ impl AddAssign for Repaired {
         self.processes += other.processes;
         self.retracted += other.retracted;
         self.completed += other.completed;
+        self.withheld += other.withheld;
         self.gates += other.gates;
         self.holds += other.holds;
         self.reservations += other.reservations;
@@ -68,11 +72,17 @@ impl<L: Layout> RawFilter<L> {
     /// Completes or undoes what a dead process has begun. No other process may take its seat or repair
     /// it during the call.
     pub(crate) fn repair(&self, member: usize) -> Repaired {
+        self.repair_by(member, &|| self.time.now())
+    }
+
+    /// [`repair`](Self::repair) with the time that `now` reads. It is read after the death, like the
+    /// words.
+    pub(crate) fn repair_by(&self, member: usize, now: &dyn Fn() -> Now<L>) -> Repaired {
         let mut done = Repaired::default();
         if let Some(crew) = self.crew() {
             let is_alive = |line| crew.members.is_alive(crew.member_of(line));
             for line in crew.lines_of(member) {
-                done += self.repair_line(crew, line, &is_alive);
+                done += self.repair_line(crew, line, &is_alive, now);
             }
             done.scans = crew.places.end_of(member);
             done.processes = 1;
@@ -86,6 +96,7 @@ impl<L: Layout> RawFilter<L> {
         crew: &Crew,
         line: usize,
         is_alive: &dyn Fn(usize) -> bool,
+        now: &dyn Fn() -> Now<L>,
     ) -> Repaired {
         let mut done = Repaired::default();
         let in_hand = HOPS.map(|hand| {
@@ -98,6 +109,10 @@ impl<L: Layout> RawFilter<L> {
         when_faulty!(GatesFirst, crew.free_gates(line, &mut done));
         // Both moves before their gates, because they may be on one gate.
         for hop in in_hand.into_iter().flatten() {
+            if L::EXPIRES && self.end_withholding(hop, now) {
+                done.withheld += 1;
+                continue;
+            }
             match self.end_move(hop) {
                 None => {}
                 Some(false) => done.retracted += 1,
@@ -131,12 +146,34 @@ impl<L: Layout> RawFilter<L> {
     /// as all other words that processes share.
     fn hop(&self, entry: u64, from: usize) -> Option<Hop> {
         let buckets = self.table.buckets();
-        if !(1 << L::MAX_LEVEL..=L::LARGEST).contains(&entry) || from >= buckets {
+        if entry > L::LARGEST_ENTRY || from >= buckets {
             return None;
         }
         let entry = Entry::new(entry);
-        let to = alternate(L::fingerprint(entry), from, buckets);
+        let fingerprint = L::fingerprint(entry);
+        if !(1 << L::MAX_LEVEL..=L::LARGEST).contains(&fingerprint.bits()) {
+            return None;
+        }
+        let to = alternate(fingerprint, from, buckets);
         Some(Hop { entry, from, to })
+    }
+
+    /// Ends what a dead thread has begun with W on a copy of this bucket. False if it had no mark.
+    ///
+    /// The copy goes if it is dead by now, and otherwise stays as it is: a refresh of the dead thread
+    /// has not returned.
+    fn end_withholding(&self, hop: Hop, now: &dyn Fn() -> Now<L>) -> bool {
+        let Hop { entry, from, .. } = hop;
+        let word = self.table.load_for_update(L::fingerprint(entry), from);
+        let is_marked = |mark| word.word().is_marked(mark, entry);
+        // A K that the hop leaves was a W, because the K of a move is where the hop leads.
+        let is_killed = faulty!(is_marked(Mark::Killed), RepairMissesKilled => false);
+        let stood = is_killed || is_marked(Mark::Withheld);
+        if stood {
+            let emptied = self.empty_or_release(from, entry, now);
+            self.len.subtract(emptied.into());
+        }
+        stood
     }
 
     /// Ends a move as its thread would have. True if it was decided, false if it was given up; `None`

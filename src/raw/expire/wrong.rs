@@ -1,5 +1,6 @@
 //! Dead copies that go in another way, for negative controls.
 
+use super::{Expired, Left};
 use crate::{
     fault::{self, Fault},
     raw::RawFilter,
@@ -14,7 +15,19 @@ use crate::{
 };
 
 /// [`RawFilter::expire_dead`] with the fault that is switched on.
-pub(super) fn expire_dead<L: Layout>(raw: &RawFilter<L>, one: Fingerprint, bucket: usize) -> u64 {
+pub(super) fn expire_dead<L: Layout>(
+    raw: &RawFilter<L>,
+    one: Fingerprint,
+    bucket: usize,
+) -> Expired {
+    let emptied = emptied(raw, one, bucket);
+    Expired {
+        emptied,
+        left: Left::Nothing,
+    }
+}
+
+fn emptied<L: Layout>(raw: &RawFilter<L>, one: Fingerprint, bucket: usize) -> u64 {
     let mut emptied = 0;
     loop {
         let now = raw.time.now();
@@ -37,7 +50,7 @@ pub(super) fn expire_dead<L: Layout>(raw: &RawFilter<L>, one: Fingerprint, bucke
             raw.table
                 .update(Step::Empty, one, bucket, |word| Some(word.without_marked()))
         } else {
-            raw.empty_or_release(bucket, withheld.marked_entry(one))
+            raw.empty_or_release(bucket, withheld.marked_entry(one), || raw.time.now())
         };
         emptied += u64::from(gone);
         if !gone {

@@ -3,7 +3,7 @@
 use crate::{
     error::InsertError,
     fault::{self, Fault},
-    raw::{Now, RawFilter},
+    raw::{Now, RawFilter, expire::Renewal},
     step::Step,
     table::{
         class::Class,
@@ -80,6 +80,9 @@ fn renew<L: Layout>(
             };
             (loaded.replace(Step::Withhold, withheld) && renew()).then_some(now)
         }
-        _ => raw.renew(bucket, loaded, entry, |now| now.entry(class.fingerprint)),
+        _ => match raw.renew(bucket, loaded, entry, |now| now.entry(class.fingerprint)) {
+            Renewal::Done(now) => Some(now),
+            Renewal::Lost | Renewal::Gated => None,
+        },
     }
 }

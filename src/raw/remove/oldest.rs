@@ -12,7 +12,7 @@
 
 use crate::{
     fault::{faulty, when_faulty},
-    raw::{Now, RawFilter, copies::holds_marked},
+    raw::{Now, RawFilter, copies::holds_marked, expire::Renewal},
     sync,
     table::{
         class::Class,
@@ -95,10 +95,11 @@ impl<L: Layout> RawFilter<L> {
             even = now.age(young) <= now.age(entry);
             if even { young } else { entry }
         });
-        if renewed.is_some() && even {
-            self.take(p, young)
-        } else {
-            None
+        match renewed {
+            Renewal::Done(_) if even => self.take(p, young),
+            // As if the word had a mark.
+            Renewal::Gated if self.announce(class, patience) => self.take(q, entry),
+            _ => None,
         }
     }
 

@@ -14,7 +14,8 @@
 //! that is preempted in between does not make the epoch longer.
 
 use crate::{
-    fault::{self, faulty},
+    fault::{self, faulty, when_faulty},
+    memory::Number,
     step::Step,
     sync::{AtomicU64, Ordering},
 };
@@ -58,11 +59,11 @@ impl Reading {
 
 /// When the current epoch began.
 #[derive(Debug, Default)]
-pub(crate) struct Beginning {
+pub(crate) struct Beginning<N = AtomicU64> {
     /// The number of the last epoch with a recorded beginning, plus 1; or 0.
-    recorded: AtomicU64,
+    recorded: N,
     /// The latest reading that was recorded.
-    at: AtomicU64,
+    at: N,
     /// The epoch in which the filter was made. It began before the filter's own clock was started,
     /// by this time.
     first: (u64, Duration),
@@ -76,11 +77,24 @@ impl Beginning {
             ..Self::default()
         }
     }
+}
+
+impl<N: Number> Beginning<N> {
+    /// The beginning in these words, which are those of `recorded` and `at`. It is not known when the
+    /// clock was started.
+    #[cfg(feature = "shared")]
+    pub(crate) fn in_words(recorded: N, at: N) -> Self {
+        Self {
+            recorded,
+            at,
+            first: (u64::MAX, Duration::ZERO),
+        }
+    }
 
     /// The same beginning, as it is known now, for a filter that goes by the same clock.
-    pub(crate) fn duplicate(&self) -> Self {
+    pub(crate) fn duplicate(&self) -> Beginning {
         let recorded = self.recorded();
-        Self {
+        Beginning {
             recorded: AtomicU64::new(recorded),
             at: AtomicU64::new(self.at().0),
             first: self.first,
@@ -91,14 +105,14 @@ impl Beginning {
     /// later one, is then in `at`.
     fn recorded(&self) -> u64 {
         let order = fault::order(Step::Began, Ordering::Acquire);
-        self.recorded.load(order)
+        self.recorded.word().load(order)
     }
 
     /// How long `epoch` has lasted at `reading`, at least; `None` if its beginning is unknown by
     /// this clock.
     pub(crate) fn age(&self, epoch: u64, reading: Reading) -> Option<Duration> {
         let (first, age) = self.first;
-        let since = match self.recorded() == epoch + 1 {
+        let since = match self.recorded() == epoch.wrapping_add(1) {
             true => self.at(),
             false if epoch == first => Reading::START,
             false => return None,
@@ -110,10 +124,25 @@ impl Beginning {
         })
     }
 
+    /// The latest reading that was recorded of the filter's own clock, in nanoseconds.
+    #[cfg(feature = "shared")]
+    pub(super) fn latest(&self) -> u64 {
+        // Acquire: pairs with the Release of `record_reading`. What the thread of this reading has seen
+        // of its clock is seen here, too.
+        let order = fault::order(Step::Latest, Ordering::Acquire);
+        self.at.word().load(order) & !Reading::OWN
+    }
+
+    /// The number after the last epoch with a recorded beginning; 0 if there is none.
+    #[cfg(feature = "shared")]
+    pub(super) fn next(&self) -> u64 {
+        self.recorded()
+    }
+
     /// True if no epoch after `epoch` has a recorded beginning.
     #[cfg(any(guira_loom, guira_shuttle, guira_faults))]
     pub(crate) fn is_of(&self, epoch: u64) -> bool {
-        self.recorded() <= epoch + 1
+        self.recorded() <= epoch.wrapping_add(1)
     }
 
     /// How long `epoch` had lasted when the filter was made.
@@ -124,7 +153,7 @@ impl Beginning {
 
     /// Relaxed: who has seen the record sees its reading, or a later one.
     fn at(&self) -> Reading {
-        Reading(self.at.load(Ordering::Relaxed))
+        Reading(self.at.word().load(Ordering::Relaxed))
     }
 
     /// True if `epoch` has lasted for `length`, as far as is known. If its beginning is unknown, it
@@ -141,21 +170,35 @@ impl Beginning {
     /// Records that `epoch` had begun at `reading`, unless a beginning of this epoch or of a later
     /// one is recorded. The filter's own clock replaces that of a caller.
     pub(crate) fn record(&self, epoch: u64, reading: Reading) {
-        let recorded = self.recorded();
+        let (recorded, next) = (self.recorded(), epoch.wrapping_add(1));
         let is_of_another_clock = || reading.since(self.at()).is_none();
-        if recorded > epoch + 1 || recorded == epoch + 1 && !is_of_another_clock() {
+        if recorded > next || recorded == next && !is_of_another_clock() {
             return;
         }
-        // Another thread may have recorded this epoch since, or a later one.
+        when_faulty!(RecordedFirst, self.record_epoch(next));
+        self.record_reading(reading);
+        self.record_epoch(next);
+    }
+
+    /// Another thread may have recorded this epoch since, or a later one.
+    pub(crate) fn record_reading(&self, reading: Reading) {
+        let at = self.at.word();
+        // Release: pairs with the Acquire of `latest`.
+        let order = fault::order(Step::Latest, Ordering::Release);
         faulty!(
-            _ = self.at.fetch_max(reading.0, Ordering::Relaxed),
-            ReadingOverwritten => self.at.store(reading.0, Ordering::Relaxed)
+            _ = at.fetch_max(reading.0, order),
+            ReadingOverwritten => at.store(reading.0, Ordering::Relaxed)
         );
+    }
+
+    /// Records that the epoch before `next` has the reading that was recorded.
+    pub(crate) fn record_epoch(&self, next: u64) {
         // Release: who sees the record sees its reading.
         let order = fault::order(Step::Began, Ordering::AcqRel);
+        let recorded = self.recorded.word();
         faulty!(
-            _ = self.recorded.fetch_max(epoch + 1, order),
-            RecordOverwritten => self.recorded.store(epoch + 1, Ordering::Release)
+            _ = recorded.fetch_max(next, order),
+            RecordOverwritten => recorded.store(next, Ordering::Release)
         );
     }
 }

@@ -27,6 +27,7 @@ all! {
     ReadEpoch RereadEpoch Withhold Empty Release Renew Tick Swept Began
     Note Gate Leave Appear Vanish
     Commit Publish SeeSegments SeeHint RaiseHint
+    Latest Boot
 }
 
 /// How many of an operation's equal steps a thread is stopped before, at most.

@@ -36,7 +36,8 @@ impl Now {
     /// The epoch after this one.
     pub(crate) fn next(self) -> Self {
         Self {
-            epoch: self.epoch + 1,
+            // Processes may share the number, and any of them may have written it.
+            epoch: self.epoch.wrapping_add(1),
             ..self
         }
     }

@@ -1,0 +1,93 @@
+//! Time in shared memory: an epoch has its length though a process dies while it begins, and the clock
+//! continues after a restart of the machine.
+
+use guira::model::{ExpiringProcesses, Fault, Step};
+use guira_loom_tests::Scenario;
+
+const SHORT: &str = "an epoch is too short";
+const CLOCK: &str = "the clock is not the one of the others";
+const LENGTH: u64 = 10;
+
+/// Epoch 0 has begun at time 0, which is recorded.
+fn begun() -> ExpiringProcesses {
+    let all = ExpiringProcesses::new(3, 0, &[&[], &[]]);
+    assert!(!all.of(0).tick(LENGTH, 0));
+    all
+}
+
+/// Process 1 begins epoch 1 at time 10, and dies after `steps` steps of its record. Process 0 and process
+/// 2 tick at time 15.
+fn recorded(steps: usize) -> Scenario<ExpiringProcesses> {
+    let tick = |all: &ExpiringProcesses, process: usize| {
+        // Before that, epoch 0 could end at time 15.
+        let has_begun = all.of(process).epoch() == 1;
+        has_begun && all.of(process).tick(LENGTH, 15)
+    };
+    Scenario::new(&format!("{steps} steps of a record"), begun)
+        .thread(move |all| {
+            all.die_in_tick(1, 10, steps);
+            0_usize
+        })
+        .thread(move |all| tick(all, 0))
+        .thread(move |all| tick(all, 2))
+        .law(|all, _| {
+            assert_eq!(all.of(0).epoch(), 1, "{SHORT}");
+            // It ends at last. A tick that finds no beginning records one.
+            let ends = all.of(0).tick(LENGTH, 25) || all.of(0).tick(LENGTH, 35);
+            assert!(ends, "an epoch never ends");
+        })
+        .outcomes(&[[0, 0, 0]])
+}
+
+/// In the start of the machine before this one, the clock of the filter showed 10. Two processes open
+/// the filter, and one of them begins an epoch at once.
+fn restarted() -> Scenario<ExpiringProcesses> {
+    let open = |all: &ExpiringProcesses, process: usize| {
+        let base = all.of(process).base(2);
+        let begun = all.of(process).tick(LENGTH, base + LENGTH);
+        assert_eq!(base, 10, "{CLOCK}");
+        begun
+    };
+    Scenario::new("a restart", || {
+        let all = ExpiringProcesses::new(3, 0, &[&[], &[]]);
+        let base = all.of(0).base(1);
+        all.of(0).tick(LENGTH, base);
+        assert!(all.of(0).tick(LENGTH, base + LENGTH));
+        all
+    })
+    .thread(move |all| open(all, 0))
+    .thread(move |all| open(all, 1))
+    .law(|all, results| {
+        assert_eq!(results[0] + results[1], 1, "epochs");
+        assert_eq!(all.of(0).epoch(), 2, "epochs");
+    })
+    .outcomes(&[[0, 1], [1, 0]])
+}
+
+#[test]
+fn an_epoch_has_its_length_though_the_process_dies_that_began_it() {
+    for steps in 0..=2 {
+        recorded(steps).holds();
+    }
+}
+
+#[test]
+fn the_reading_comes_before_its_record() {
+    recorded(1).must_fail(Fault::RecordedFirst, SHORT);
+}
+
+#[test]
+fn all_processes_have_one_clock_after_a_restart() {
+    restarted().holds();
+}
+
+#[test]
+fn the_beginning_is_read_before_the_start() {
+    restarted().must_fail(Fault::BootFirst, CLOCK);
+}
+
+#[test]
+fn the_base_is_seen_with_the_start() {
+    restarted().must_fail(Step::Boot, CLOCK);
+    restarted().must_fail(Step::Latest, CLOCK);
+}

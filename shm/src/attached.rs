@@ -1,0 +1,82 @@
+//! A filter in a mapped file, and the part of this process in it: what all kinds of filters share.
+
+use crate::{
+    error::{AttachError, NotAlone, OpenError},
+    file::Mapped,
+    header::{Participants, Seats},
+    locks::Origin,
+    map::Map,
+    processes::Processes,
+    sparse::Sparse,
+};
+use guira::shared::{Members, Memory, Repaired};
+use std::{os::fd::BorrowedFd, sync::Arc};
+
+/// A filter in a mapped file.
+pub(crate) struct Attached<F> {
+    pub(crate) filter: F,
+    processes: Arc<Processes>,
+    map: Arc<Map>,
+    pub(crate) was_closed_cleanly: bool,
+}
+
+/// A filter that processes share, of any kind.
+pub(crate) trait Repair {
+    /// Completes or undoes what dead processes have begun.
+    fn repair_dead(&self) -> Repaired;
+
+    /// Counts the items, while no other thread uses the filter.
+    fn recount(&self) -> usize;
+}
+
+impl<F: Repair> Attached<F> {
+    /// The filter in a mapped file, which `make` makes, with a seat for this process.
+    pub(crate) fn new(
+        mapped: Mapped,
+        origin: Origin,
+        make: impl FnOnce(&Mapped, Arc<dyn Members>, Arc<dyn Memory>) -> Result<F, OpenError>,
+    ) -> Result<Self, OpenError> {
+        let origin = Arc::new(origin);
+        let memory = Sparse::new(mapped.map.clone(), origin.clone());
+        let processes = Processes::new(origin, mapped.map.clone(), mapped.header.members)?;
+        let processes = Arc::new(processes);
+        let was_closed_cleanly = processes.none_died()?;
+        let opened = Self {
+            filter: make(&mapped, processes.clone(), Arc::new(memory))?,
+            processes,
+            map: mapped.map,
+            was_closed_cleanly,
+        };
+        opened.attach()?;
+        Ok(opened)
+    }
+
+    /// Takes a seat for this process, unless it has one.
+    pub(crate) fn attach(&self) -> Result<(), AttachError> {
+        if self.processes.take_seat().is_err() {
+            self.filter.repair_dead();
+            self.processes.take_seat()?;
+        }
+        Ok(())
+    }
+
+    /// The processes that share the filter.
+    pub(crate) fn participants(&self) -> Participants {
+        self.map.participants(self.processes.members())
+    }
+
+    /// Counts the items, if no other process has a seat.
+    pub(crate) fn recount(&mut self) -> Result<usize, NotAlone> {
+        self.filter.repair_dead();
+        let locks = self.processes.lock_all_others().map_err(NotAlone::Io)?;
+        let _locks = locks.ok_or(NotAlone::InUse)?;
+        let items = self.filter.recount();
+        self.processes.note_recount();
+        Ok(items)
+    }
+
+    /// The descriptor of a filter that has no path.
+    pub(crate) fn memfd(&self) -> Option<BorrowedFd<'_>> {
+        self.processes.origin().descriptor()
+    }
+}

@@ -1,0 +1,383 @@
+//! Expiring filters in shared memory: files, time, and what several processes see of it.
+#![cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#![expect(unsafe_code, reason = "files are opened")]
+#![allow(dead_code)]
+
+mod common;
+
+use common::{
+    builder, create, create_expiring, directory, in_child, open_expiring, path, role, start, text,
+};
+use guira::{ExpiringBuilder, ExpiringFilter, SnapshotError};
+use guira_shm::{OpenError, SharedExpiringFilter, SharedFilter, SharedReader};
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use std::{fs, path::Path, thread, time::Duration};
+
+/// The first word of the time: the epoch. A cache line each: swept, recorded, at, boot, base.
+const TIME: usize = 512 + 8_192;
+
+fn expiring(capacity: usize, ttl: Duration) -> ExpiringBuilder {
+    ExpiringFilter::builder(ttl)
+        .capacity(capacity)
+        .epochs(2)
+        .fingerprint_bits(16)
+        .seed(42)
+}
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn error(path: &Path) -> OpenError {
+    // SAFETY: no other program knows the directory of this test.
+    unsafe { SharedExpiringFilter::open(path) }.unwrap_err()
+}
+
+#[test]
+fn processes_share_items_and_time() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let here = create_expiring(&file, expiring(1_000, HOUR));
+    let there = open_expiring(&file);
+    assert_eq!(here.insert_unique("ani"), Ok(true));
+    assert_eq!(there.insert_unique("ani"), Ok(false));
+    assert_eq!(there.insert_or_refresh("koel"), Ok(true));
+    for epoch in 1..=2 {
+        assert!(here.advance().unwrap());
+        assert_eq!(there.epoch(), epoch);
+        assert!(there.contains("ani") && there.contains("koel"));
+        assert_eq!(there.refresh("koel"), Ok(true));
+    }
+    assert!(there.advance().unwrap() && there.is_swept() && here.is_swept());
+    assert!(!here.contains("ani") && here.contains("koel"));
+    assert_eq!(here.census().items, 1);
+    assert!(here.remove("koel") && !there.remove("koel"));
+    assert_eq!(here.census().items, 0);
+    let participants = here.participants();
+    assert_eq!((participants.in_use, participants.max), (2, 63));
+}
+
+/// A role: inserts items, begins the next epoch, and ends.
+#[test]
+fn process() {
+    let Some(arguments) = role() else { return };
+    let filter = open_expiring(&path(&arguments[0]));
+    let epoch = filter.epoch();
+    for item in 100 * epoch..100 * epoch + 100 {
+        filter.insert(&item).unwrap();
+    }
+    assert!(filter.advance().unwrap());
+}
+
+#[test]
+fn other_processes_insert_and_begin_epochs() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let filter = create_expiring(&file, expiring(1_000, HOUR));
+    for epoch in 0..6_u64 {
+        let status = start("process", &[text(&file)]).wait().unwrap();
+        assert!(status.success());
+        let now = epoch + 1;
+        assert_eq!(filter.epoch(), now);
+        for seen in 0..=epoch {
+            let is_live = now - seen <= 2;
+            let found = (100 * seen..100 * seen + 100).all(|item| filter.contains(&item));
+            assert_eq!(found, is_live, "{seen} in {now}");
+        }
+        assert_eq!(filter.len() as u64, 100 * now.min(2));
+    }
+}
+
+/// Whichever process ticks, an epoch has its length by the clock of all.
+#[test]
+fn each_epoch_has_its_length_whichever_process_ticks() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let length = Duration::from_millis(20);
+    let here = create_expiring(&file, expiring(100, 2 * length));
+    let there = open_expiring(&file);
+    assert_eq!(here.epoch_length(), length);
+    // Its beginning was noted when the file was created.
+    assert!(here.epoch_age().is_some());
+    for round in 0..10_u64 {
+        let (ticks, looks) = if round % 2 == 0 {
+            (&here, &there)
+        } else {
+            (&there, &here)
+        };
+        while !ticks.tick().unwrap() {
+            thread::yield_now();
+        }
+        // It was due by the clock that both go by.
+        let age = looks.epoch_age().expect("it is recorded");
+        let since = std::time::Instant::now();
+        while !looks.tick().unwrap() {
+            thread::yield_now();
+        }
+        assert!(age + since.elapsed() >= length, "round {round}");
+    }
+    assert_eq!(here.epoch(), 20);
+}
+
+#[test]
+fn a_child_uses_the_filter_of_its_parent() {
+    let filter = SharedExpiringFilter::create_memfd(expiring(1_000, HOUR)).unwrap();
+    filter.insert("ani").unwrap();
+    assert!(in_child(|| {
+        filter.contains("ani")
+            && filter.refresh("ani") == Ok(true)
+            && filter.insert_unique("koel") == Ok(true)
+            && filter.advance().is_ok_and(|begun| begun)
+    }));
+    assert_eq!(filter.epoch(), 1);
+    assert!(filter.contains("koel"));
+    let descriptor = filter.memfd().unwrap().try_clone_to_owned().unwrap();
+    let other = SharedExpiringFilter::from_memfd(descriptor).unwrap();
+    assert!(other.contains("ani") && other.contains("koel"));
+}
+
+#[test]
+fn the_kind_of_a_file_is_checked() {
+    let directory = directory();
+    let (plain, timed) = (
+        directory.path().join("plain"),
+        directory.path().join("timed"),
+    );
+    drop(create(&plain, builder(100)));
+    drop(create_expiring(&timed, expiring(100, HOUR)));
+    assert!(matches!(error(&plain), OpenError::DoesNotExpire));
+    // SAFETY: no other program knows the directory of this test.
+    let opened = unsafe { SharedFilter::open(&timed) };
+    assert!(matches!(opened, Err(OpenError::Expires)));
+    // SAFETY: as above.
+    let opened = unsafe { SharedReader::open(&timed) };
+    assert!(matches!(opened, Err(OpenError::Expires)));
+    let grows = expiring(100, HOUR).max_capacity(1_000);
+    // SAFETY: as above.
+    let created = unsafe { SharedExpiringFilter::create(directory.path().join("new"), grows) };
+    assert!(matches!(created, Err(OpenError::Grows)));
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn a_filter_that_differs_is_not_opened_for_a_builder() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    // SAFETY: no other program knows the directory of this test.
+    let get = |builder| unsafe { SharedExpiringFilter::open_or_create(&file, builder) };
+    let filter = get(expiring(100, HOUR)).unwrap();
+    filter.insert("ani").unwrap();
+    assert!(get(expiring(100, HOUR).seed(7)).unwrap().contains("ani"));
+    let what = |builder| match get(builder) {
+        Err(OpenError::Different { what, .. }) => what,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(what(expiring(200, HOUR)), "capacity");
+    assert_eq!(what(expiring(100, 2 * HOUR)), "TTL in nanoseconds");
+    assert_eq!(what(expiring(100, HOUR).epochs(3)), "number of epochs");
+}
+
+#[test]
+fn another_hasher_is_refused() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let hasher = std::hash::RandomState::new();
+    let builder = expiring(100, HOUR).hasher(hasher.clone());
+    // SAFETY: no other program knows the directory of this test.
+    let filter = unsafe { SharedExpiringFilter::create(&file, builder) }.unwrap();
+    filter.insert("ani").unwrap();
+    // SAFETY: as above.
+    let other = unsafe { SharedExpiringFilter::open_with_hasher(&file, hasher) }.unwrap();
+    assert!(other.contains("ani"));
+    assert!(matches!(
+        error(&file),
+        OpenError::Filter(SnapshotError::Hasher { .. })
+    ));
+}
+
+#[test]
+fn a_snapshot_has_the_times() {
+    let filter = SharedExpiringFilter::create_memfd(expiring(100, HOUR)).unwrap();
+    filter.insert("ani").unwrap();
+    assert!(filter.advance().unwrap());
+    filter.insert("koel").unwrap();
+    let mut bytes = Vec::new();
+    filter.write_to(&mut bytes).unwrap();
+    let copy = ExpiringFilter::from_bytes(&bytes).unwrap();
+    let clone = filter.as_filter().try_clone().unwrap();
+    for filter in [copy, clone] {
+        assert!(filter.contains("ani") && filter.contains("koel"));
+        assert!(filter.advance() && filter.advance());
+        assert!(!filter.contains("ani") && filter.contains("koel"));
+    }
+    filter.clear().unwrap();
+    assert!(filter.is_empty() && !filter.contains("koel"));
+}
+
+fn word(bytes: &[u8], at: usize) -> u64 {
+    u64::from_ne_bytes(bytes[8 * at..8 * at + 8].try_into().unwrap())
+}
+
+fn set(bytes: &mut [u8], at: usize, word: u64) {
+    bytes[8 * at..8 * at + 8].copy_from_slice(&word.to_ne_bytes());
+}
+
+/// The machine has started again: its clock begins at 0, and the clock of the filter continues.
+#[test]
+fn the_clock_continues_after_a_restart() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let filter = create_expiring(&file, expiring(100, HOUR));
+    filter.insert("ani").unwrap();
+    drop(filter);
+    let mut bytes = fs::read(&file).unwrap();
+    let [recorded, at, boot, base] = [2, 3, 4, 5].map(|line| word(&bytes, TIME + 8 * line));
+    assert_eq!((recorded, base), (1, 0));
+    assert!(boot != 0 && at >> 63 == 1);
+    // Before the restart the machine ran for ten years, and the epoch began at the end.
+    let years = 10 * 365 * 86_400 * 1_000_000_000_u64;
+    set(&mut bytes, TIME + 8 * 3, 1 << 63 | years);
+    set(&mut bytes, TIME + 8 * 4, boot ^ 1);
+    fs::write(&file, &bytes).unwrap();
+    let filters = [open_expiring(&file), open_expiring(&file)];
+    for filter in &filters {
+        let age = filter.epoch_age().expect("it is known");
+        let uptime = fs::read_to_string("/proc/uptime").unwrap();
+        let uptime: f64 = uptime.split(' ').next().unwrap().parse().unwrap();
+        // What has passed since the start of this machine, and no more.
+        assert!(age.as_secs_f64() <= uptime + 0.1, "{age:?} {uptime}");
+        assert!(age.as_secs_f64() >= uptime - 60.0, "{age:?} {uptime}");
+    }
+    let now = fs::read(&file).unwrap();
+    assert_eq!(word(&now, TIME + 8 * 5), years);
+    assert_eq!(word(&now, TIME + 8 * 4), boot);
+    assert!(filters[0].contains("ani"));
+}
+
+/// An epoch that a process has begun before it died, without a record of its beginning.
+#[test]
+fn an_unknown_beginning_is_noted_when_the_file_is_opened() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let filter = create_expiring(&file, expiring(100, HOUR));
+    assert!(filter.advance().unwrap());
+    assert_eq!(filter.epoch_age(), None);
+    let other = open_expiring(&file);
+    assert!(other.epoch_age().is_some() && filter.epoch_age().is_some());
+}
+
+#[test]
+fn times_that_cannot_be_are_refused() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let filter = create_expiring(&file, expiring(100, HOUR));
+    filter.insert("ani").unwrap();
+    for _ in 0..2 {
+        assert!(filter.advance().unwrap());
+    }
+    drop(filter);
+    let good = fs::read(&file).unwrap();
+    assert_eq!([0, 1].map(|line| word(&good, TIME + 8 * line)), [2, 2]);
+    let with = |line: usize, number: u64| {
+        let mut bytes = good.clone();
+        set(&mut bytes, TIME + 8 * line, number);
+        fs::write(&file, bytes).unwrap();
+    };
+    for (line, number) in [
+        (0, 1 << 63),
+        (0, u64::MAX),
+        (0, 1),
+        (1, 3),
+        (2, 4),
+        (2, u64::MAX),
+    ] {
+        with(line, number);
+        let error = error(&file);
+        assert!(
+            matches!(
+                error,
+                OpenError::Control {
+                    what: "number of an epoch",
+                    ..
+                }
+            ),
+            "{line} {number}: {error:?}"
+        );
+    }
+    // No epoch is due by these readings, or all are; the items are there in this epoch.
+    for (line, number) in [(3, 0), (3, u64::MAX), (4, u64::MAX), (5, u64::MAX), (2, 0)] {
+        with(line, number);
+        let filter = open_expiring(&file);
+        assert!(filter.contains("ani"), "{line} {number}");
+        let _ = (filter.epoch_age(), filter.tick().unwrap());
+        assert!(filter.write_to(std::io::sink()).is_ok());
+    }
+}
+
+/// Random words anywhere: an error or a filter that answers something. No call panics or loops.
+#[test]
+fn random_words_anywhere_are_a_filter_that_answers() {
+    let directory = directory();
+    let mut random = StdRng::seed_from_u64(3);
+    let (mut answered, mut refused) = (0, 0);
+    for (number, bits) in [9, 11, 16, 26].into_iter().enumerate() {
+        let file = directory.path().join(number.to_string());
+        let filter = create_expiring(&file, expiring(150, HOUR).fingerprint_bits(bits));
+        for item in 0..150_u32 {
+            filter.insert(&item).unwrap();
+        }
+        drop(filter);
+        let good = fs::read(&file).unwrap();
+        let words = good.len() / 8;
+        for round in 0..30 {
+            let mut bytes = good.clone();
+            let part = match round % 5 {
+                0 => words - 64..words,
+                1 => 512..words,
+                2 => 512..512 + 2_000,
+                3 => words - 1_600..words,
+                _ => TIME..TIME + 48,
+            };
+            for at in part.filter(|at| at % 4 != 3 || round % 5 == 0) {
+                let word = match random.random_range(0..3) {
+                    0 => random.random(),
+                    1 => random.random_range(0..600_u64),
+                    _ => continue,
+                };
+                set(&mut bytes, at, word);
+            }
+            fs::write(&file, bytes).unwrap();
+            // SAFETY: no other program knows the directory of this test.
+            match unsafe { SharedExpiringFilter::open(&file) } {
+                Ok(filter) => {
+                    use_all(&filter, 60);
+                    answered += 1;
+                }
+                Err(OpenError::Control { .. }) => refused += 1,
+                Err(error) => panic!("{error:?}"),
+            }
+        }
+        fs::write(&file, good).unwrap();
+        assert!((0..150_u32).all(|item| open_expiring(&file).contains(&item)));
+    }
+    assert!(answered > 30 && refused > 10, "{answered} {refused}");
+}
+
+/// Every call ends, and has some answer.
+fn use_all(filter: &SharedExpiringFilter, items: u32) {
+    filter.repair();
+    for item in 0..items {
+        let _ = filter.contains(&item);
+        let _ = filter.count(&item);
+        let _ = filter.insert(&item);
+        let _ = filter.refresh(&item);
+        let _ = filter.insert_unique(&(item, "unique"));
+        let _ = filter.insert_or_refresh(&(item, "either"));
+        let _ = filter.remove(&item);
+        if item % 30 == 0 {
+            let _ = (filter.advance(), filter.tick(), filter.sweep());
+        }
+    }
+    let _ = (filter.len(), filter.stats(), filter.participants());
+    let _ = filter.write_to(std::io::sink());
+    filter.repair();
+    let _ = filter.clear();
+}

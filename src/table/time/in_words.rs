@@ -1,0 +1,127 @@
+//! Time in memory that processes share: its words, and how their clock continues after a restart of the
+//! machine.
+//!
+//! | promise | no epoch is too short, in whichever process, and across a restart |
+//! |---|---|
+//! | how | docs/SHARED-MEMORY.md, "Time" |
+//! | why | PROOF, section 13 (R14) |
+//! | checked by | recovery_time |
+//! | break it | `cargo xtask break BootFirst` |
+//!
+//! All processes go by one clock of the kernel, which counts from the start of the machine. After a
+//! restart it begins at 0, so its readings would be smaller than the one that is recorded. Therefore a
+//! word has the *base* of each start: what the filter's clock showed at most before it. The filter's
+//! clock is the base and the kernel's clock together. So its readings only rise, and the time in which
+//! the machine was off does not count.
+
+use super::{Epochs, Timeless, beginning::Beginning};
+use crate::{
+    fault::{self, when_faulty},
+    memory::{LINE, Number, Parts, Shared, SharedWord},
+    step::Step,
+    sync::Ordering,
+};
+
+/// Time that can be in words.
+pub(crate) trait InWords: Sized {
+    /// The words of the time.
+    const WORDS: usize;
+
+    /// The time in the next words, in which copies with an age of at most `oldest` are live; `None` if
+    /// the words are too few.
+    fn in_words(oldest: u64, parts: &mut Parts) -> Option<Self>;
+}
+
+impl InWords for Timeless {
+    const WORDS: usize = 0;
+
+    fn in_words(_oldest: u64, _parts: &mut Parts) -> Option<Self> {
+        Some(Self)
+    }
+}
+
+/// The numbers of a time: the epoch, the one that was swept, the one whose beginning is recorded, that
+/// beginning, the start of the machine, and its base.
+const NUMBERS: usize = 6;
+
+impl InWords for Epochs<Shared> {
+    const WORDS: usize = NUMBERS * LINE;
+
+    fn in_words(oldest: u64, parts: &mut Parts) -> Option<Self> {
+        let [epoch, swept, recorded, at, boot, base] = numbers(parts)?;
+        Some(Self {
+            epoch: epoch.into(),
+            swept,
+            beginning: Beginning::in_words(recorded, at),
+            boots: Some(Box::new(Boots { boot, base })),
+            oldest,
+        })
+    }
+}
+
+fn numbers(parts: &mut Parts) -> Option<[SharedWord; NUMBERS]> {
+    let numbers: Option<Vec<_>> = (0..NUMBERS).map(|_| SharedWord::in_words(parts)).collect();
+    numbers?.try_into().ok()
+}
+
+/// Which start of the machine the clock counts from.
+pub(crate) struct Boots {
+    /// A number of the last start, which differs between starts.
+    boot: SharedWord,
+    /// What the filter's clock showed at most before it.
+    base: SharedWord,
+}
+
+impl Epochs<Shared> {
+    /// What the filter's clock showed before the machine started, in nanoseconds. `boot` identifies the
+    /// start of the machine.
+    ///
+    /// All processes of one start compute the same base, because the beginning does not change until
+    /// one of them has stored the number of the start. So it does not matter which of them stores it,
+    /// how often, or where one of them dies.
+    pub(crate) fn base(&self, boot: u64) -> u64 {
+        let Some(boots) = self.boots.as_deref() else {
+            return 0;
+        };
+        let is_known = || {
+            // Acquire: pairs with the Release below: the base is the one of this start.
+            let order = fault::order(Step::Boot, Ordering::Acquire);
+            boots.boot.word().load(order) == boot
+        };
+        when_faulty!(
+            BootFirst,
+            if !is_known() {
+                boots.store(boot, self.beginning.latest());
+            }
+        );
+        // The beginning comes first. If it is one of this start, the number of the start is seen, too.
+        let latest = self.beginning.latest();
+        if !is_known() {
+            boots.store(boot, latest);
+        }
+        // Relaxed: seen with the number of the start.
+        boots.base.word().load(Ordering::Relaxed)
+    }
+
+    /// The epoch and what is noted of it, if they cannot be right.
+    pub(crate) fn wrong_time(&self) -> Option<u64> {
+        // Acquire: as for the calls that go by them.
+        let load = |number: &SharedWord| number.word().load(Ordering::Acquire);
+        let epoch = load(&self.epoch);
+        let (swept, next) = (load(&self.swept), self.beginning.next());
+        (epoch > END || swept > epoch || next > epoch + 1).then_some(epoch.max(swept).max(next))
+    }
+}
+
+/// No filter reaches this epoch.
+const END: u64 = 1 << 62;
+
+impl Boots {
+    fn store(&self, boot: u64, base: u64) {
+        // Relaxed: published with the number of the start.
+        self.base.word().store(base, Ordering::Relaxed);
+        // Release: pairs with the Acquire of `base`.
+        let order = fault::order(Step::Boot, Ordering::Release);
+        self.boot.word().store(boot, order);
+    }
+}
