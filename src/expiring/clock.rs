@@ -1,31 +1,29 @@
 //! The clock of a filter, for callers that do not bring their own.
 
 use crate::table::time::beginning::Reading;
+use std::time::Duration;
 #[cfg(feature = "shared")]
 use std::{
     panic::{RefUnwindSafe, UnwindSafe},
     sync::Arc,
-    time::Duration,
 };
 
 /// What the clock of a filter that processes share shows.
 #[cfg(feature = "shared")]
 pub(super) type ReadShared = Box<dyn Fn() -> Duration + Send + Sync + UnwindSafe + RefUnwindSafe>;
 
-/// A monotonic clock that starts when the filter is made or restored, or one that processes share.
-#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+/// A clock that starts when the filter is made or restored, or one that processes share.
 #[derive(Clone)]
 pub(super) enum Clock {
-    Own(std::time::Instant),
+    Own(Stopwatch),
     // In a box within the share, so that the clock is not larger than a moment.
     #[cfg(feature = "shared")]
     Shared(Arc<ReadShared>),
 }
 
-#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 impl Clock {
     pub(super) fn start() -> Self {
-        Self::Own(std::time::Instant::now())
+        Self::Own(Stopwatch::start())
     }
 
     #[cfg(feature = "shared")]
@@ -35,25 +33,41 @@ impl Clock {
 
     pub(super) fn read(&self) -> Reading {
         Reading::own(match self {
-            Self::Own(start) => start.elapsed(),
+            Self::Own(stopwatch) => stopwatch.elapsed(),
             #[cfg(feature = "shared")]
             Self::Shared(read) => read(),
         })
     }
 }
 
+/// The monotonic time since it was started.
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+#[derive(Clone, Copy)]
+pub(super) struct Stopwatch(std::time::Instant);
+
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+impl Stopwatch {
+    fn start() -> Self {
+        Self(std::time::Instant::now())
+    }
+
+    fn elapsed(self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
 /// The standard library has no clock here, so this one stands still.
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
-#[derive(Clone)]
-pub(super) struct Clock;
+#[derive(Clone, Copy)]
+pub(super) struct Stopwatch;
 
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
-impl Clock {
-    pub(super) fn start() -> Self {
+impl Stopwatch {
+    fn start() -> Self {
         Self
     }
 
-    pub(super) fn read(&self) -> Reading {
-        Reading::own(std::time::Duration::ZERO)
+    fn elapsed(self) -> Duration {
+        Duration::ZERO
     }
 }

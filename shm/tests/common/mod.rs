@@ -6,6 +6,7 @@ pub(crate) mod fuse;
 
 use guira::{Builder, CuckooFilter, ExpiringBuilder, Prefer};
 use guira_shm::{SharedExpiringFilter, SharedFilter, SharedReader};
+use nix::sys::{prctl::set_pdeathsig, signal::Signal};
 use std::{
     env,
     path::{Path, PathBuf},
@@ -33,6 +34,8 @@ pub(crate) fn command(role: &str, arguments: &[String]) -> Command {
 /// The arguments of this process's role; `None` in the test itself.
 pub(crate) fn role() -> Option<Vec<String>> {
     let arguments = env::var(ROLE).ok()?;
+    // The child ends with the test, also if that is killed.
+    set_pdeathsig(Signal::SIGKILL).expect("a signal");
     Some(arguments.split('\n').map(str::to_owned).collect())
 }
 
