@@ -139,7 +139,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
 
     /// The numbers by which filters of one seed differ, with their names.
     #[doc(hidden)]
-    pub fn numbers(&self) -> [(&'static str, usize); 6] {
+    pub fn numbers(&self) -> [(&'static str, u64); 6] {
         let Geometry {
             series,
             buckets,
@@ -147,12 +147,12 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
             max_capacity,
         } = self.geometry();
         [
-            ("capacity", capacity),
-            ("maximal capacity", max_capacity),
-            ("number of buckets", buckets),
-            ("number of slots in a bucket", series.slots(0)),
-            ("length of fingerprints", series.bits() as usize),
-            ("number of doublings", series.levels as usize),
+            ("capacity", capacity as u64),
+            ("maximal capacity", max_capacity as u64),
+            ("number of buckets", buckets as u64),
+            ("number of slots in a bucket", series.slots(0) as u64),
+            ("length of fingerprints", series.bits().into()),
+            ("number of doublings", series.levels.into()),
         ]
     }
 

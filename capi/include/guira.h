@@ -578,7 +578,7 @@ guira_status guira_filter_open_or_create_shared(const char *path,
 
 // Makes an empty filter in memory without a name, and sets `*filter` to a handle, or to null on failure.
 // Child processes share it, and other processes that get its descriptor. `max_processes` and the options
-// are those of `guira_filter_create_shared`. The memory is freed with the last process that uses it, and
+// mean the same as for `guira_filter_create_shared`. The memory is freed with the last process that uses it, and
 // cannot be truncated.
 guira_status guira_filter_create_memfd(const guira_options *options,
                                        uint32_t max_processes,
@@ -701,8 +701,8 @@ guira_status guira_filter_read(guira_read read,
                                guira_filter **filter);
 
 // Opens the filter in the file `path` for lookups, and sets `*reader` to a handle, or to null on failure.
-// `MISSING` if there is no file. Any number of processes can do this. The rules for files are those of
-// `guira_filter_create_shared`.
+// `MISSING` if there is no file. Any number of processes can do this. The file has to be used as
+// `guira_filter_create_shared` says.
 guira_status guira_reader_open_shared(const char *path,
                                       guira_reader **reader);
 

@@ -32,8 +32,8 @@ unsafe fn shared<'a>(reader: *const Reader) -> Result<&'a mapped::Reader, Failur
 }
 
 /// Opens the filter in the file `path` for lookups, and sets `*reader` to a handle, or to null on failure.
-/// `MISSING` if there is no file. Any number of processes can do this. The rules for files are those of
-/// `guira_filter_create_shared`.
+/// `MISSING` if there is no file. Any number of processes can do this. The file has to be used as
+/// `guira_filter_create_shared` says.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_reader_open_shared(

@@ -43,7 +43,7 @@ pub(crate) trait Hashed: Lookups {
     }
 }
 
-/// Implements the lookups of a class by those of its `table`, in Rust and in Python. The second argument
+/// Implements the lookups of a class in Rust and in Python: its `table` answers them. The second argument
 /// makes a filter `f` with "ani" in the examples.
 macro_rules! lookups {
     ($class:ident, $make_with_ani:literal) => {

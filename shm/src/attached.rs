@@ -10,7 +10,45 @@ use crate::{
     sparse::Sparse,
 };
 use guira::shared::{Members, Memory, Repaired};
-use std::{os::fd::BorrowedFd, sync::Arc};
+use std::{io, os::fd::BorrowedFd, sync::Arc};
+
+/// The default number of processes that can share a filter.
+pub(crate) const MEMBERS: usize = 63;
+
+/// How often a file may appear and disappear again while it is opened or created.
+const MOST_TRIES: usize = 16;
+
+/// Opens a file, or creates it if there is none. Other processes may do the same.
+pub(crate) fn open_or_create<T>(
+    open: impl Fn() -> Result<T, OpenError>,
+    create: impl Fn() -> Result<T, OpenError>,
+) -> Result<T, OpenError> {
+    for _ in 0..MOST_TRIES {
+        match open() {
+            Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
+            opened => return opened,
+        }
+        match create() {
+            Err(OpenError::Exists) => {}
+            created => return created,
+        }
+    }
+    // The file comes and goes.
+    Err(OpenError::Exists)
+}
+
+/// An error if a filter has other numbers than it was asked for. Both lists have the same names.
+pub(crate) fn check_numbers(
+    found: [(&'static str, u64); 6],
+    asked: [(&'static str, u64); 6],
+) -> Result<(), OpenError> {
+    for ((what, found), (_, asked)) in found.into_iter().zip(asked) {
+        if found != asked {
+            return Err(OpenError::Different { what, found, asked });
+        }
+    }
+    Ok(())
+}
 
 /// A filter in a mapped file.
 pub(crate) struct Attached<F> {

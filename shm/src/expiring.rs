@@ -1,7 +1,7 @@
 //! An expiring filter that several processes share.
 
 use crate::{
-    attached::{Attached, Repair},
+    attached::{Attached, MEMBERS, Repair, check_numbers, open_or_create},
     error::{AttachError, NotAlone, OpenError},
     file::{self, Access, Kind, Mapped},
     header::Participants,
@@ -19,12 +19,6 @@ use std::{
     path::Path,
     time::Duration,
 };
-
-/// The default number of processes that can share a filter.
-const MEMBERS: usize = 63;
-
-/// How often a file may appear and disappear again while it is opened or created.
-const MOST_TRIES: usize = 16;
 
 /// An expiring filter that several processes share. Each process has its own `SharedExpiringFilter`.
 ///
@@ -104,30 +98,12 @@ impl SharedExpiringFilter {
         // Its pages are never touched, so it takes up no memory.
         let asked = builder.clone().build().map_err(OpenError::Build)?;
         Kind::Expiring.words_of(&asked.header())?;
-        for _ in 0..MOST_TRIES {
-            match Self::open_by(path, SeededState::new) {
-                Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
-                Ok(opened) => return opened.like(&asked),
-                error => return error,
-            }
-            match Self::create_by(path, builder.clone(), MEMBERS) {
-                Err(OpenError::Exists) => {}
-                created => return created,
-            }
-        }
-        // The file comes and goes.
-        Err(OpenError::Exists)
-    }
-
-    /// This filter, if it has the time, the size and the fingerprints of another one.
-    fn like(self, asked: &ExpiringFilter) -> Result<Self, OpenError> {
-        let found = self.shared.filter.numbers();
-        for ((what, found), (_, asked)) in found.into_iter().zip(asked.numbers()) {
-            if found != asked {
-                return Err(OpenError::Different { what, found, asked });
-            }
-        }
-        Ok(self)
+        let open = || {
+            let opened = Self::open_by(path, SeededState::new)?;
+            check_numbers(opened.shared.filter.numbers(), asked.numbers())?;
+            Ok(opened)
+        };
+        open_or_create(open, || Self::create_by(path, builder.clone(), MEMBERS))
     }
 
     /// Opens the filter behind a descriptor that another process has made by
@@ -533,7 +509,7 @@ impl<S: BuildHasher + 'static> SharedExpiringFilter<S> {
     ///
     /// # Errors
     ///
-    /// Those of [`insert_unique`](Self::insert_unique) and [`refresh`](Self::refresh).
+    /// As [`insert_unique`](Self::insert_unique) and [`refresh`](Self::refresh).
     #[inline]
     pub fn insert_or_refresh<T: Hash + ?Sized>(&self, item: &T) -> Result<bool, InsertError> {
         self.shared.filter.insert_or_refresh(item)

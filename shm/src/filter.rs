@@ -1,7 +1,7 @@
 //! A filter that several processes share.
 
 use crate::{
-    attached::{Attached, Repair},
+    attached::{Attached, MEMBERS, Repair, check_numbers, open_or_create},
     error::{AttachError, NotAlone, OpenError},
     file::{self, Access, Kind, Mapped},
     header::Participants,
@@ -16,12 +16,6 @@ use std::{
     os::fd::{BorrowedFd, OwnedFd},
     path::Path,
 };
-
-/// The default number of processes that can share a filter.
-const MEMBERS: usize = 63;
-
-/// How often a file may appear and disappear again while it is opened or created.
-const MOST_TRIES: usize = 16;
 
 /// A filter that several processes share. Each process has its own `SharedFilter`.
 ///
@@ -117,39 +111,12 @@ impl SharedFilter {
         // Its pages are never touched, so it takes up no memory.
         let asked = builder.clone().build().map_err(OpenError::Build)?;
         Kind::Plain.words_of(&asked.header())?;
-        for _ in 0..MOST_TRIES {
-            match Self::open_by(path, SeededState::new) {
-                Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
-                Ok(opened) => return opened.like(&asked),
-                error => return error,
-            }
-            match Self::create_by(path, builder.clone(), MEMBERS) {
-                Err(OpenError::Exists) => {}
-                created => return created,
-            }
-        }
-        // The file comes and goes.
-        Err(OpenError::Exists)
-    }
-
-    /// This filter, if it has the size and the fingerprints of another one.
-    fn like(self, asked: &CuckooFilter) -> Result<Self, OpenError> {
-        let pairs = self
-            .shared
-            .filter
-            .numbers()
-            .into_iter()
-            .zip(asked.numbers());
-        for ((what, found), (_, asked)) in pairs {
-            if found != asked {
-                return Err(OpenError::Different {
-                    what,
-                    found: found as u64,
-                    asked: asked as u64,
-                });
-            }
-        }
-        Ok(self)
+        let open = || {
+            let opened = Self::open_by(path, SeededState::new)?;
+            check_numbers(opened.shared.filter.numbers(), asked.numbers())?;
+            Ok(opened)
+        };
+        open_or_create(open, || Self::create_by(path, builder.clone(), MEMBERS))
     }
 
     /// Opens the filter behind a descriptor that another process has made by

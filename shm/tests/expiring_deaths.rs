@@ -4,9 +4,9 @@
 //! Run with `RUSTFLAGS="--cfg guira_faults" cargo test -p guira-shm --test expiring_deaths`.
 //!
 //! Each case begins with a copy of one file. A child dies in an operation, a second one repairs and dies,
-//! and a third repair ends. Then nothing is left, and epochs begin, until the tags of all copies would be
-//! those of live ones again. In each of them an item is found exactly if it is not older than the TTL. At last the filter is
-//! empty, and has as much room as a new one.
+//! and a third repair ends. Then nothing is left. Epochs begin until every tag of a dead copy means a live
+//! one again. In each epoch an item is found exactly if it is not older than the TTL. At the end the filter
+//! is empty, and has as much room as a new one.
 #![cfg(all(guira_faults, target_os = "linux", target_pointer_width = "64"))]
 #![expect(unsafe_code, reason = "files are opened")]
 #![allow(dead_code)]
@@ -275,7 +275,7 @@ fn is_clean(filter: &SharedExpiringFilter, case: &str) {
     assert_eq!(census, nothing, "{case}");
 }
 
-/// Lets all items die, until their tags would be those of live copies again.
+/// Lets all items die, until their tags would mean live copies again.
 fn outlive(filter: &SharedExpiringFilter, items: &[Known], case: &str) {
     is_clean(filter, case);
     look_up(filter, items, case);

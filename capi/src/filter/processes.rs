@@ -168,7 +168,7 @@ pub unsafe extern "C" fn guira_filter_open_or_create_shared(
 
 /// Makes an empty filter in memory without a name, and sets `*filter` to a handle, or to null on failure.
 /// Child processes share it, and other processes that get its descriptor. `max_processes` and the options
-/// are those of `guira_filter_create_shared`. The memory is freed with the last process that uses it, and
+/// mean the same as for `guira_filter_create_shared`. The memory is freed with the last process that uses it, and
 /// cannot be truncated.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]

@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// The number of steps of a thread that withholds a copy, with those of its line and its gate.
+/// The number of steps of a thread that withholds a copy, including the steps of its line and its gate.
 pub const STEPS_OF_WITHHOLD: usize = 5;
 
 type Step<'a> = &'a dyn Fn() -> bool;

@@ -80,7 +80,7 @@ impl Beginning {
 }
 
 impl<N: Number> Beginning<N> {
-    /// The beginning in these words, which are those of `recorded` and `at`. It is not known when the
+    /// The beginning, with these words for `recorded` and `at`. It is not known when the
     /// clock was started.
     #[cfg(feature = "shared")]
     pub(crate) fn in_words(recorded: N, at: N) -> Self {
