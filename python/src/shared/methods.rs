@@ -285,19 +285,14 @@ impl SharedFilter {
         snapshot::save(py, self, &path)
     }
 
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyAny>, (PathBuf, &'static str))> {
-        let path = self.path.clone().ok_or_else(|| {
-            PyTypeError::new_err(
-                "a filter without a path cannot be pickled: send its fileno() to the other process",
-            )
-        })?;
-        let restore = py
-            .import("guira_filter._guira_filter")?
-            .getattr("_restore_shared_filter")?;
-        Ok((restore, (path, self.rule().items.name())))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let parts = (self.path.as_deref(), self.rule().items.name());
+        reduced(
+            py,
+            "_restore_shared_filter",
+            parts,
+            "a filter without a path cannot be pickled: send its fileno() to the other process",
+        )
     }
 
     fn __copy__(&self) -> PyResult<Self> {
@@ -334,6 +329,21 @@ impl SharedFilter {
     fn was_closed_cleanly(&self) -> bool {
         self.table.was_closed_cleanly()
     }
+}
+
+/// What a pickle has: the function that opens the file again, its path, and which values are items.
+pub(super) type Reduced<'py> = (Bound<'py, PyAny>, (PathBuf, &'static str));
+
+/// What a pickle has of a filter. TypeError with the text `unnamed` if it has no path.
+pub(super) fn reduced<'py>(
+    py: Python<'py>,
+    restore: &str,
+    (path, items): (Option<&Path>, &'static str),
+    unnamed: &'static str,
+) -> PyResult<Reduced<'py>> {
+    let path = path.ok_or_else(|| PyTypeError::new_err(unnamed))?;
+    let module = py.import("guira_filter._guira_filter")?;
+    Ok((module.getattr(restore)?, (path.to_owned(), items)))
 }
 
 /// A path in a `repr`.

@@ -3,7 +3,7 @@
 use super::{
     errors::open_error,
     memfd,
-    methods::{Participants, shown_path},
+    methods::{Participants, Reduced, reduced, shown_path},
     open_again,
 };
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     item::Rule,
 };
 use guira_shm::OpenError;
-use pyo3::{exceptions::PyTypeError, prelude::*};
+use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 
 /// A shared filter in which this process only looks items up.
@@ -105,19 +105,14 @@ impl SharedReader {
         self.table.participants().into()
     }
 
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyAny>, (PathBuf, &'static str))> {
-        let path = self.path.clone().ok_or_else(|| {
-            PyTypeError::new_err(
-                "a reader without a path cannot be pickled: send the fileno() of its filter",
-            )
-        })?;
-        let restore = py
-            .import("guira_filter._guira_filter")?
-            .getattr("_restore_shared_reader")?;
-        Ok((restore, (path, self.rule().items.name())))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let parts = (self.path.as_deref(), self.rule().items.name());
+        reduced(
+            py,
+            "_restore_shared_reader",
+            parts,
+            "a reader without a path cannot be pickled: send the fileno() of its filter",
+        )
     }
 
     fn __repr__(&self) -> String {
