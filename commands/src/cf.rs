@@ -28,6 +28,22 @@ pub(crate) fn add_nx<S: Store>(store: &S, args: Args<'_>) -> Answer {
     })
 }
 
+/// [`add`] to a filter that has room.
+#[inline(always)]
+pub(crate) fn add_at_once(filter: &Filter, item: &[u8]) -> Option<bool> {
+    let added = filter.takes_known_room() && filter.insert_at_once(item)?.is_ok();
+    added.then_some(true)
+}
+
+/// [`add_nx`] to a filter that has room.
+#[inline(always)]
+pub(crate) fn add_nx_at_once(filter: &Filter, item: &[u8]) -> Option<bool> {
+    if !filter.takes_known_room() {
+        return None;
+    }
+    filter.insert_unique_at_once(item)?.ok()
+}
+
 #[inline]
 fn insert_one<S: Store>(
     store: &S,
@@ -321,6 +337,12 @@ pub(crate) fn exists<S: Store>(store: &S, args: Args<'_>) -> Answer {
     Ok(Reply::Bool(found == Some(true)))
 }
 
+/// [`exists`] in a filter.
+#[inline(always)]
+pub(crate) fn exists_at_once(filter: &Filter, item: &[u8]) -> Option<bool> {
+    filter.contains_at_once(item)
+}
+
 /// Several `CF.EXISTS` on one key: replies to each in order.
 pub(crate) fn exist_together<S: Store>(
     store: &S,
@@ -377,6 +399,12 @@ pub(crate) fn delete<S: Store>(store: &S, args: Args<'_>) -> Answer {
         Some(removed) => Ok(Reply::Bool(removed)),
         None => Err(Reply::error("Not found")),
     }
+}
+
+/// [`delete`] from a filter.
+#[inline(always)]
+pub(crate) fn delete_at_once(filter: &Filter, item: &[u8]) -> Option<bool> {
+    Some(filter.remove(item))
 }
 
 /// `CF.COMPACT key`

@@ -178,6 +178,36 @@ impl Filter {
         })
     }
 
+    /// [`insert`](Self::insert) without another attempt. `None` if the filter has a window.
+    #[inline(always)]
+    pub(crate) fn insert_at_once(&self, item: &[u8]) -> Option<Result<(), InsertError>> {
+        let filter = self.without_window()?;
+        Some(filter.insert_hash(filter.hasher().hash_bytes(item)))
+    }
+
+    /// [`insert_unique`](Self::insert_unique) without another attempt. `None` if the filter has a window.
+    #[inline(always)]
+    pub(crate) fn insert_unique_at_once(&self, item: &[u8]) -> Option<Result<bool, InsertError>> {
+        let filter = self.without_window()?;
+        Some(filter.insert_unique_hash(filter.hasher().hash_bytes(item)))
+    }
+
+    /// [`contains`](Self::contains). `None` if the filter has a window.
+    #[inline(always)]
+    pub(crate) fn contains_at_once(&self, item: &[u8]) -> Option<bool> {
+        let filter = self.without_window()?;
+        Some(filter.contains_hash(filter.hasher().hash_bytes(item)))
+    }
+
+    /// The filter of the library, if it has no window.
+    #[inline(always)]
+    fn without_window(&self) -> Option<&CuckooFilter> {
+        match &self.any {
+            Any::Plain(cuckoo) => Some(cuckoo),
+            Any::Windowed(_) => None,
+        }
+    }
+
     /// Resets the time of `item` if it is present; returns whether it is. `None` if the filter has
     /// no window.
     ///
@@ -402,6 +432,17 @@ impl Filter {
             }
             _ => self.look_for_room(wanted),
         }
+    }
+
+    /// [`take_room`](Self::take_room) of one item. False if it is not known in advance that there is room.
+    #[inline(always)]
+    pub(crate) fn takes_known_room(&self) -> bool {
+        // Relaxed: as in `take_room`.
+        let known = self.known_room.load(Ordering::Relaxed);
+        if let Some(left) = known.checked_sub(1) {
+            self.known_room.store(left, Ordering::Relaxed);
+        }
+        known > 0
     }
 
     /// As [`take_room`](Self::take_room), by the number of items.

@@ -4,16 +4,18 @@ use crate::{
     clock,
     effects::{AGE, CLOCK, Effects, MAKE, Shape},
     engine::{
-        Access, CategoryRefused, Command, CommandRefused, Context, Description, Flags, Key, Str,
-        guarded, standing, warn,
+        Access, CategoryRefused, Command, CommandRefused, Context, Description, Flags, Found, Key,
+        Str, allocations, guarded, standing, warn,
     },
+    entry::Content,
     host::Host,
     offload::{Plan, offload},
     reply,
+    slot::Slot,
     windows::{self, Pass},
 };
 use guira_commands::{
-    Answer, Argument, ArgumentKind, COMMAND_COUNT, Cost, Effect, Reply, commands,
+    Answer, Argument, ArgumentKind, AtOnce, COMMAND_COUNT, Cost, Effect, Reply, commands,
 };
 use smallvec::SmallVec;
 use std::{
@@ -21,7 +23,6 @@ use std::{
     ffi::CStr,
     iter,
     marker::PhantomData,
-    mem,
     sync::atomic::{AtomicU64, Ordering},
     time::Instant,
 };
@@ -90,58 +91,117 @@ impl Conduct {
 }
 
 impl<const INDEX: usize> Command for Nth<INDEX> {
+    #[inline(always)]
     fn call(context: &mut Context, arguments: &[Str<'_>]) {
-        let command = const { &Table::COMMANDS[INDEX] };
-        let conduct = const { Conduct::of(&Table::COMMANDS[INDEX]) };
-        let plan = const { Plan::of(&Table::COMMANDS[INDEX]) };
-        let Some(&name) = arguments.get(1) else {
-            return reply::write_now(context, &Reply::wrong_arity(command.name.as_bytes()));
-        };
         let shape = const { Shape::of(&Table::COMMANDS[INDEX]) };
-        let command =
-            |host: &Host<'_, Key<'_>>, words: &[&[u8]]| (Table::COMMANDS[INDEX].run)(host, words);
-        with_words(Table::COMMANDS[INDEX].name.as_bytes(), arguments, |words| {
-            if plan.may_be_worth_it(words) && context.flags().may_block() {
-                let found = plan.filter(&context.open(name, conduct.access));
-                if let Some(filter) = found
-                    && offload(INDEX, context, arguments, filter)
-                {
-                    return;
-                }
+        let access = const { Conduct::of(&Table::COMMANDS[INDEX]).access };
+        let Some(at_once) = (const { Table::COMMANDS[INDEX].at_once }) else {
+            return Self::call_in_full(context, arguments);
+        };
+        let &[_, name, item] = arguments else {
+            return Self::call_in_full(context, arguments);
+        };
+        let item = context.bytes(item);
+        let key = context.open(name, access);
+        match run_at_once(&key, item, at_once) {
+            Some(done) => {
+                drop(key);
+                reply_at_once(context, arguments, access, shape, done);
             }
-            run(
-                context,
-                arguments,
-                words,
-                name,
-                conduct.access,
-                shape,
-                command,
-            );
-        });
+            None => {
+                let (answer, effects) = Self::run_on(key, arguments);
+                finish(context, arguments, access, shape, answer, &effects);
+            }
+        }
     }
 }
 
-/// Lets `work` use the words of a command with this name.
-#[inline]
-fn with_words<R>(name: &[u8], arguments: &[Str<'_>], work: impl FnOnce(&[&[u8]]) -> R) -> R {
-    let (three, any);
-    // `work` is called in one place, so that it is inlined.
-    let words: &[&[u8]] = match arguments {
-        // A key and an item, as in nearly all commands.
-        [_, key, item] => {
-            three = [name, key.as_bytes(), item.as_bytes()];
-            &three
+impl<const INDEX: usize> Nth<INDEX> {
+    /// Runs a command, on a thread if it would take long.
+    #[cold]
+    #[inline(never)]
+    fn call_in_full(context: &mut Context, arguments: &[Str<'_>]) {
+        let command = const { &Table::COMMANDS[INDEX] };
+        let conduct = const { Conduct::of(&Table::COMMANDS[INDEX]) };
+        let plan = const { Plan::of(&Table::COMMANDS[INDEX]) };
+        let shape = const { Shape::of(&Table::COMMANDS[INDEX]) };
+        let Some(&name) = arguments.get(1) else {
+            return reply::write_now(context, &Reply::wrong_arity(command.name.as_bytes()));
+        };
+        let words = all_words(command.name.as_bytes(), arguments);
+        if plan.may_be_worth_it(&words) && context.flags().may_block() {
+            let found = plan.filter(&context.open(name, conduct.access));
+            if let Some(filter) = found
+                && offload(INDEX, context, arguments, filter)
+            {
+                return;
+            }
         }
-        _ => {
-            any = all_words(name, arguments);
-            &any
-        }
-    };
-    work(words)
+        let key = context.open(name, conduct.access);
+        let run =
+            |host: &Host<'_, Key<'_>>, words: &[&[u8]]| (Table::COMMANDS[INDEX].run)(host, words);
+        let (answer, effects) = run_on(key, &words, run);
+        finish(context, arguments, conduct.access, shape, answer, &effects);
+    }
+
+    /// Runs a command of one item with the key open.
+    #[cold]
+    #[inline(never)]
+    fn run_on(key: Key<'_>, arguments: &[Str<'_>]) -> (Answer, Effects) {
+        let name = const { Table::COMMANDS[INDEX].name };
+        let run =
+            |host: &Host<'_, Key<'_>>, words: &[&[u8]]| (Table::COMMANDS[INDEX].run)(host, words);
+        run_on(key, &all_words(name.as_bytes(), arguments), run)
+    }
 }
 
+/// Runs a command of one item in the usual cases; otherwise changes nothing.
+#[inline(always)]
+fn run_at_once(key: &Key<'_>, item: &[u8], at_once: AtOnce) -> Option<bool> {
+    let Found::Value(entry) = Slot::get(key) else {
+        return None;
+    };
+    let Content::Filter(filter) = entry.content() else {
+        return None;
+    };
+    let before = allocations();
+    let done = at_once(filter, item);
+    // Without an allocation, the filter has the same size as before.
+    if allocations() != before {
+        entry.count();
+    }
+    done
+}
+
+/// Replies to a command that [`run_at_once`] has run.
+#[inline(always)]
+fn reply_at_once(
+    context: &Context,
+    arguments: &[Str<'_>],
+    access: Access,
+    shape: Shape,
+    done: bool,
+) {
+    if access == Access::Write {
+        if done {
+            Effects::of_item(shape).tell(context, arguments, shape);
+        } else {
+            note_refusal(context, arguments, &Ok(Reply::Bool(false)));
+        }
+    }
+    context.reply_bool(done);
+}
+
+/// Counts the refusal of a command that the node has to apply.
 #[cold]
+#[inline(never)]
+fn note_refusal(context: &Context, arguments: &[Str<'_>], answer: &Answer) {
+    if context.flags().must_obey() {
+        count_refusal(arguments, answer);
+    }
+}
+
+/// The words of a command with this name.
 fn all_words<'a>(name: &'a [u8], arguments: &[Str<'a>]) -> SmallVec<[&'a [u8]; 8]> {
     let rest = arguments.iter().skip(1).map(|word| word.as_bytes());
     iter::once(name).chain(rest).collect()
@@ -184,9 +244,9 @@ fn run_as_told(
     };
     let work = |host: &Host<'_, Key<'_>>, _: &[&[u8]]| work(host);
     let shape = Shape::of_replication(effect);
-    with_words(command, arguments, |words| {
-        run(context, arguments, words, name, Access::Write, shape, work);
-    });
+    let key = context.open(name, Access::Write);
+    let (answer, effects) = run_on(key, &all_words(command, arguments), work);
+    finish(context, arguments, Access::Write, shape, answer, &effects);
 }
 
 /// `CF.CLOCK milliseconds wall is-idle`, a replicated command: this time has passed. The timer of the
@@ -214,20 +274,15 @@ fn move_clock(words: &[&[u8]], flags: Flags) -> Answer {
     Ok(Reply::OK)
 }
 
-/// Runs the command on the main thread, with the key open. Its changes are replicated even if it
-/// fails in the end.
-fn run(
-    context: &mut Context,
-    arguments: &[Str<'_>],
+/// Runs a command on the main thread. Returns its answer and its changes, which it may have made even if it
+/// failed in the end.
+fn run_on(
+    key: Key<'_>,
     words: &[&[u8]],
-    name: Str<'_>,
-    access: Access,
-    shape: Shape,
     run: impl FnOnce(&Host<'_, Key<'_>>, &[&[u8]]) -> Answer,
-) {
-    let mut effects = RefCell::new(Effects::default());
+) -> (Answer, Effects) {
+    let effects = RefCell::new(Effects::default());
     let work = || {
-        let key = context.open(name, access);
         let host = Host::new(words, key, &effects, windows::of_engine());
         let answer = run(&host, words);
         drop(host.into_key());
@@ -235,19 +290,24 @@ fn run(
     };
     let otherwise = || Err(Reply::error("ERR internal error"));
     let answer = guarded("a command", work, otherwise);
+    (answer, effects.into_inner())
+}
+
+/// Replicates the changes of a command, and replies.
+fn finish(
+    context: &Context,
+    arguments: &[Str<'_>],
+    access: Access,
+    shape: Shape,
+    answer: Answer,
+    effects: &Effects,
+) {
     // Last come the flags: see `Slot::flags`.
-    let may_differ = access == Access::Write && differs(&answer, shape.effect);
-    if may_differ && context.flags().must_obey() {
-        count_refusal(words, &answer);
+    if access == Access::Write && differs(&answer, shape.effect) {
+        note_refusal(context, arguments, &answer);
     }
-    let effects = effects.get_mut();
     if !effects.is_empty() {
         effects.tell(context, arguments, shape);
-    }
-    if let Ok(Reply::Bool(value)) = answer {
-        // A boolean owns nothing, but dropping it would look for what there is to free.
-        mem::forget(answer);
-        return context.reply_bool(value);
     }
     reply::write_now(context, &reply::of(answer));
 }
@@ -284,11 +344,12 @@ fn falls_short(reply: &Reply, effect: Effect) -> bool {
     }
 }
 
-fn count_refusal(words: &[&[u8]], answer: &Answer) {
+fn count_refusal(words: &[Str<'_>], answer: &Answer) {
     let count = 1 + REFUSED.fetch_add(1, Ordering::Relaxed);
     // Logs only the first, second, fourth and so on, to keep the log short.
     if count.is_power_of_two() {
-        let [name, key] = [0, 1].map(|index| words.get(index).map_or(&[][..], |word| word));
+        let [name, key] =
+            [0, 1].map(|index| words.get(index).map_or(&[][..], |word| word.as_bytes()));
         let text = format!(
             "{} of the key '{}' could not be applied as the primary or the AOF has it \
              ({answer:?}): this is number {count}, and filters may differ from now on",
