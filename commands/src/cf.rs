@@ -31,17 +31,18 @@ pub(crate) fn add_nx<S: Store>(store: &S, args: Args<'_>) -> Answer {
 /// [`add`] to a filter that has room.
 #[inline(always)]
 pub(crate) fn add_at_once(filter: &Filter, item: &[u8]) -> Option<bool> {
-    let added = filter.takes_known_room() && filter.insert_at_once(item)?.is_ok();
+    let added = filter.take_room(1) == 1 && filter.insert_at_once(item).is_ok();
     added.then_some(true)
 }
 
 /// [`add_nx`] to a filter that has room.
 #[inline(always)]
 pub(crate) fn add_nx_at_once(filter: &Filter, item: &[u8]) -> Option<bool> {
-    if !filter.takes_known_room() {
+    // A node that a slot migrates to may remember the item for longer, so the command alone would not do.
+    if filter.window().is_some() || filter.take_room(1) != 1 {
         return None;
     }
-    filter.insert_unique_at_once(item)?.ok()
+    filter.insert_unique_at_once(item).ok()
 }
 
 #[inline]
@@ -340,7 +341,7 @@ pub(crate) fn exists<S: Store>(store: &S, args: Args<'_>) -> Answer {
 /// [`exists`] in a filter.
 #[inline(always)]
 pub(crate) fn exists_at_once(filter: &Filter, item: &[u8]) -> Option<bool> {
-    filter.contains_at_once(item)
+    Some(filter.contains(item))
 }
 
 /// Several `CF.EXISTS` on one key: replies to each in order.

@@ -23,6 +23,7 @@ use std::{
     ffi::CStr,
     iter,
     marker::PhantomData,
+    mem,
     sync::atomic::{AtomicU64, Ordering},
     time::Instant,
 };
@@ -103,13 +104,13 @@ impl<const INDEX: usize> Command for Nth<INDEX> {
         };
         let item = context.bytes(item);
         let key = context.open(name, access);
-        match run_at_once(&key, item, at_once) {
+        match run_at_once(&key, item, access, at_once) {
             Some(done) => {
                 drop(key);
                 reply_at_once(context, arguments, access, shape, done);
             }
             None => {
-                let (answer, effects) = Self::run_on(key, arguments);
+                let (answer, effects) = Self::run_on(key, name, item);
                 finish(context, arguments, access, shape, answer, &effects);
             }
         }
@@ -128,46 +129,47 @@ impl<const INDEX: usize> Nth<INDEX> {
         let Some(&name) = arguments.get(1) else {
             return reply::write_now(context, &Reply::wrong_arity(command.name.as_bytes()));
         };
-        let words = all_words(command.name.as_bytes(), arguments);
-        if plan.may_be_worth_it(&words) && context.flags().may_block() {
-            let found = plan.filter(&context.open(name, conduct.access));
-            if let Some(filter) = found
-                && offload(INDEX, context, arguments, filter)
-            {
-                return;
+        with_words(command.name.as_bytes(), arguments, |words| {
+            if plan.may_be_worth_it(words) && context.flags().may_block() {
+                let found = plan.filter(&context.open(name, conduct.access));
+                if let Some(filter) = found
+                    && offload(INDEX, context, arguments, filter)
+                {
+                    return;
+                }
             }
-        }
-        let key = context.open(name, conduct.access);
-        let run =
-            |host: &Host<'_, Key<'_>>, words: &[&[u8]]| (Table::COMMANDS[INDEX].run)(host, words);
-        let (answer, effects) = run_on(key, &words, run);
-        finish(context, arguments, conduct.access, shape, answer, &effects);
+            let key = context.open(name, conduct.access);
+            let (answer, effects) = run_on(key, words, Self::run);
+            finish(context, arguments, conduct.access, shape, answer, &effects);
+        });
     }
 
     /// Runs a command of one item with the key open.
     #[cold]
     #[inline(never)]
-    fn run_on(key: Key<'_>, arguments: &[Str<'_>]) -> (Answer, Effects) {
-        let name = const { Table::COMMANDS[INDEX].name };
-        let run =
-            |host: &Host<'_, Key<'_>>, words: &[&[u8]]| (Table::COMMANDS[INDEX].run)(host, words);
-        run_on(key, &all_words(name.as_bytes(), arguments), run)
+    fn run_on(key: Key<'_>, name: Str<'_>, item: &[u8]) -> (Answer, Effects) {
+        let command = const { Table::COMMANDS[INDEX].name.as_bytes() };
+        run_on(key, &[command, name.as_bytes(), item], Self::run)
+    }
+
+    fn run(host: &Host<'_, Key<'_>>, words: &[&[u8]]) -> Answer {
+        (Table::COMMANDS[INDEX].run)(host, words)
     }
 }
 
 /// Runs a command of one item in the usual cases; otherwise changes nothing.
 #[inline(always)]
-fn run_at_once(key: &Key<'_>, item: &[u8], at_once: AtOnce) -> Option<bool> {
+fn run_at_once(key: &Key<'_>, item: &[u8], access: Access, at_once: AtOnce) -> Option<bool> {
     let Found::Value(entry) = Slot::get(key) else {
         return None;
     };
     let Content::Filter(filter) = entry.content() else {
         return None;
     };
+    // Without an allocation, the filter has the same size as before.
     let before = allocations();
     let done = at_once(filter, item);
-    // Without an allocation, the filter has the same size as before.
-    if allocations() != before {
+    if access == Access::Write && allocations() != before {
         entry.count();
     }
     done
@@ -201,7 +203,26 @@ fn note_refusal(context: &Context, arguments: &[Str<'_>], answer: &Answer) {
     }
 }
 
-/// The words of a command with this name.
+/// Lets `work` use the words of a command with this name.
+#[inline]
+fn with_words<R>(name: &[u8], arguments: &[Str<'_>], work: impl FnOnce(&[&[u8]]) -> R) -> R {
+    let (three, any);
+    // `work` is called in one place, so that it is inlined.
+    let words: &[&[u8]] = match arguments {
+        // A key and an item, as in most commands.
+        [_, key, item] => {
+            three = [name, key.as_bytes(), item.as_bytes()];
+            &three
+        }
+        _ => {
+            any = all_words(name, arguments);
+            &any
+        }
+    };
+    work(words)
+}
+
+#[cold]
 fn all_words<'a>(name: &'a [u8], arguments: &[Str<'a>]) -> SmallVec<[&'a [u8]; 8]> {
     let rest = arguments.iter().skip(1).map(|word| word.as_bytes());
     iter::once(name).chain(rest).collect()
@@ -244,9 +265,11 @@ fn run_as_told(
     };
     let work = |host: &Host<'_, Key<'_>>, _: &[&[u8]]| work(host);
     let shape = Shape::of_replication(effect);
-    let key = context.open(name, Access::Write);
-    let (answer, effects) = run_on(key, &all_words(command, arguments), work);
-    finish(context, arguments, Access::Write, shape, answer, &effects);
+    with_words(command, arguments, |words| {
+        let key = context.open(name, Access::Write);
+        let (answer, effects) = run_on(key, words, work);
+        finish(context, arguments, Access::Write, shape, answer, &effects);
+    });
 }
 
 /// `CF.CLOCK milliseconds wall is-idle`, a replicated command: this time has passed. The timer of the
@@ -308,6 +331,11 @@ fn finish(
     }
     if !effects.is_empty() {
         effects.tell(context, arguments, shape);
+    }
+    if let Ok(Reply::Bool(value)) = answer {
+        // A boolean owns nothing, but dropping it would look for what there is to free.
+        mem::forget(answer);
+        return context.reply_bool(value);
     }
     reply::write_now(context, &reply::of(answer));
 }
