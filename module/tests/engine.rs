@@ -151,7 +151,7 @@ fn the_memory_of_a_filter_that_grows_is_counted() {
     let mut client = engine.client();
     ask::<()>(&mut client, "CF.RESERVE k 100");
     let mut memory = || {
-        let counted = info(&mut client, "guira_filters_bytes") as i64;
+        let counted = info(&mut client, "guira_filters_bytes");
         (ask::<i64>(&mut client, "MEMORY USAGE k"), counted)
     };
     let (used, counted) = memory();
