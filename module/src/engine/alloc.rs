@@ -27,7 +27,7 @@ const ADDRESS: usize = size_of::<*mut u8>();
 /// The number of allocations so far, on all threads.
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
-/// A number that is greater after each allocation. A value that has taken memory meanwhile is larger.
+/// A number that is greater after each allocation. While it stays the same, no value takes more memory.
 #[inline(always)]
 pub(crate) fn allocations() -> u64 {
     // Relaxed: a thread sees its own allocations.
