@@ -28,6 +28,23 @@ pub(crate) fn add_nx<S: Store>(store: &S, args: Args<'_>) -> Answer {
     })
 }
 
+/// [`add`] to a filter that has room.
+#[inline(always)]
+pub(crate) fn add_at_once(filter: &Filter, item: &[u8]) -> Option<bool> {
+    let added = filter.take_room(1) == 1 && filter.insert_at_once(item).is_ok();
+    added.then_some(true)
+}
+
+/// [`add_nx`] to a filter that has room.
+#[inline(always)]
+pub(crate) fn add_nx_at_once(filter: &Filter, item: &[u8]) -> Option<bool> {
+    // A node that a slot migrates to may remember the item for longer, so the command alone would not do.
+    if filter.window().is_some() || filter.take_room(1) != 1 {
+        return None;
+    }
+    filter.insert_unique_at_once(item).ok()
+}
+
 #[inline]
 fn insert_one<S: Store>(
     store: &S,
@@ -321,6 +338,12 @@ pub(crate) fn exists<S: Store>(store: &S, args: Args<'_>) -> Answer {
     Ok(Reply::Bool(found == Some(true)))
 }
 
+/// [`exists`] in a filter.
+#[inline(always)]
+pub(crate) fn exists_at_once(filter: &Filter, item: &[u8]) -> Option<bool> {
+    Some(filter.contains(item))
+}
+
 /// Several `CF.EXISTS` on one key: replies to each in order.
 pub(crate) fn exist_together<S: Store>(
     store: &S,
@@ -377,6 +400,12 @@ pub(crate) fn delete<S: Store>(store: &S, args: Args<'_>) -> Answer {
         Some(removed) => Ok(Reply::Bool(removed)),
         None => Err(Reply::error("Not found")),
     }
+}
+
+/// [`delete`] from a filter.
+#[inline(always)]
+pub(crate) fn delete_at_once(filter: &Filter, item: &[u8]) -> Option<bool> {
+    Some(filter.remove(item))
 }
 
 /// `CF.COMPACT key`

@@ -1,6 +1,6 @@
 //! A command: its name, its properties, and the function that runs it.
 
-use crate::Reply;
+use crate::{Filter, Reply};
 
 /// A command's name and its arguments.
 pub type Args<'a> = &'a [&'a [u8]];
@@ -10,6 +10,13 @@ pub type Answer = Result<Reply, Reply>;
 
 /// Runs several calls of one command on one key, and replies to each item in order.
 pub type Together<S> = fn(&S, key: &[u8], items: &[&[u8]], answer: &mut dyn FnMut(Reply));
+
+/// A short way for a command on one item of a filter that exists: the boolean reply, or `None` if the command
+/// must run in full. Nothing was changed then.
+///
+/// A write that replies true has changed the filter as its [`Effect`] says, and one that replies false has
+/// changed nothing. If its own words are replicated, another filter changes in the same way.
+pub type AtOnce = fn(&Filter, item: &[u8]) -> Option<bool>;
 
 /// A command on the filters of `S`.
 ///
@@ -36,6 +43,8 @@ pub struct Command<S> {
     pub run: fn(&S, Args<'_>) -> Answer,
     /// Runs several calls `name key item` together, so that their cache misses overlap.
     pub together: Option<Together<S>>,
+    /// Runs the command in the usual cases, with fewer instructions.
+    pub at_once: Option<AtOnce>,
 }
 
 /// Whether a command changes the value of a key.

@@ -178,6 +178,23 @@ impl Filter {
         })
     }
 
+    /// [`insert`](Self::insert) without another attempt.
+    #[inline(always)]
+    pub(crate) fn insert_at_once(&self, item: &[u8]) -> Result<(), InsertError> {
+        match &self.any {
+            Any::Plain(filter) => filter.insert_hash(filter.hasher().hash_bytes(item)),
+            Any::Windowed(windowed) => insert_in_window(windowed, item),
+        }
+    }
+
+    /// [`insert_unique`](Self::insert_unique) without another attempt.
+    #[inline(always)]
+    pub(crate) fn insert_unique_at_once(&self, item: &[u8]) -> Result<bool, InsertError> {
+        in_either!(&self.any, filter => {
+            filter.insert_unique_hash(filter.hasher().hash_bytes(item))
+        })
+    }
+
     /// Resets the time of `item` if it is present; returns whether it is. `None` if the filter has
     /// no window.
     ///
@@ -224,7 +241,10 @@ impl Filter {
     #[inline]
     #[must_use]
     pub fn contains(&self, item: &[u8]) -> bool {
-        in_either!(&self.any, filter => filter.contains_hash(filter.hasher().hash_bytes(item)))
+        match &self.any {
+            Any::Plain(filter) => filter.contains_hash(filter.hasher().hash_bytes(item)),
+            Any::Windowed(windowed) => is_in_window(windowed, item),
+        }
     }
 
     /// The same of each of `items`.
@@ -405,6 +425,7 @@ impl Filter {
     }
 
     /// As [`take_room`](Self::take_room), by the number of items.
+    #[inline(never)]
     fn look_for_room(&self, wanted: usize) -> usize {
         let left = self.most_items().saturating_sub(self.any.in_use());
         let is_plenty = left.saturating_sub(wanted) >= PLENTY;
@@ -491,6 +512,20 @@ impl Filter {
             Any::Windowed(windowed) => windowed.filter().digest(),
         }
     }
+}
+
+/// Not inlined, so that the code for filters without a window is short.
+#[inline(never)]
+fn insert_in_window(windowed: &Windowed, item: &[u8]) -> Result<(), InsertError> {
+    let filter = windowed.filter();
+    filter.insert_hash(filter.hasher().hash_bytes(item))
+}
+
+/// Not inlined: as [`insert_in_window`].
+#[inline(never)]
+fn is_in_window(windowed: &Windowed, item: &[u8]) -> bool {
+    let filter = windowed.filter();
+    filter.contains_hash(filter.hasher().hash_bytes(item))
 }
 
 impl AsRef<Self> for Filter {

@@ -22,7 +22,7 @@ mod touch;
 mod window;
 
 pub use command::{
-    Access, Answer, Args, Argument, ArgumentKind, Command, Cost, Effect, Together, takes,
+    Access, Answer, Args, Argument, ArgumentKind, AtOnce, Command, Cost, Effect, Together, takes,
 };
 pub use filter::{DuplicateError, Filter, FilterDecoder};
 pub use growth::{Growth, GrowthError};

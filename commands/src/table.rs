@@ -6,7 +6,7 @@ use crate::{
         Access::{self, Read, Write},
         Answer, Args, Argument,
         ArgumentKind::{Bytes, Flag, Float, Integer},
-        Command,
+        AtOnce, Command,
         Cost::{self, Allocation, Constant, Growth, PerItem, Snapshot},
         Effect, Together,
     },
@@ -50,17 +50,18 @@ pub const COMMAND_COUNT: usize = 19;
 pub const fn commands<S: Store>() -> [Command<S>; COMMAND_COUNT] {
     [
         command("CF.ADD", 3, Write, Constant, Effect::Add, ON_ITEM, cf::add, "Adds a copy of an item")
-            .grows().together(cf::add_together),
+            .grows().together(cf::add_together).at_once(cf::add_at_once),
         command("CF.ADDNX", 3, Write, Constant, Effect::AddAbsent, ON_ITEM, cf::add_nx, "Adds an item if it is absent")
-            .grows(),
+            .grows().at_once(cf::add_nx_at_once),
         command("CF.ADDTOUCH", 3, Write, Constant, Effect::AddOrTouch, ON_ITEM, touch::add_touch, "Adds an item if it is absent, or resets its time if it is present")
             .grows(),
         command("CF.COMPACT", 2, Read, Growth, Effect::None, ON_KEY, cf::compact, "Completes a doubling that has begun"),
         command("CF.COUNT", 3, Read, Constant, Effect::None, ON_ITEM, cf::count, "Returns the number of copies of an item"),
         command("CF.DEBUG", 2, Read, Constant, Effect::None, ON_KEY, cf::debug, "Describes a filter in one line"),
-        command("CF.DEL", 3, Write, Constant, Effect::Delete, ON_ITEM, cf::delete, "Deletes a copy of an item"),
+        command("CF.DEL", 3, Write, Constant, Effect::Delete, ON_ITEM, cf::delete, "Deletes a copy of an item")
+            .at_once(cf::delete_at_once),
         command("CF.EXISTS", 3, Read, Constant, Effect::None, ON_ITEM, cf::exists, "Returns whether an item is present")
-            .together(cf::exist_together),
+            .together(cf::exist_together).at_once(cf::exists_at_once),
         command("CF.INFO", 2, Read, Constant, Effect::None, ON_KEY, cf::info, "Describes a filter"),
         command("CF.INSERT", -4, Write, PerItem, Effect::Add, INSERT, cf::insert, "Adds a copy of each item")
             .grows(),
@@ -105,6 +106,7 @@ const fn command<S>(
         arguments,
         run,
         together: None,
+        at_once: None,
     }
 }
 
@@ -119,6 +121,13 @@ impl<S> Command<S> {
     const fn together(self, together: Together<S>) -> Self {
         Self {
             together: Some(together),
+            ..self
+        }
+    }
+
+    const fn at_once(self, at_once: AtOnce) -> Self {
+        Self {
+            at_once: Some(at_once),
             ..self
         }
     }

@@ -4,16 +4,18 @@ use crate::{
     clock,
     effects::{AGE, CLOCK, Effects, MAKE, Shape},
     engine::{
-        Access, CategoryRefused, Command, CommandRefused, Context, Description, Flags, Key, Str,
-        guarded, standing, warn,
+        Access, CategoryRefused, Command, CommandRefused, Context, Description, Flags, Found, Key,
+        Str, allocations, guarded, standing, warn,
     },
+    entry::Content,
     host::Host,
     offload::{Plan, offload},
     reply,
+    slot::Slot,
     windows::{self, Pass},
 };
 use guira_commands::{
-    Answer, Argument, ArgumentKind, COMMAND_COUNT, Cost, Effect, Reply, commands,
+    Answer, Argument, ArgumentKind, AtOnce, COMMAND_COUNT, Cost, Effect, Reply, commands,
 };
 use smallvec::SmallVec;
 use std::{
@@ -90,17 +92,44 @@ impl Conduct {
 }
 
 impl<const INDEX: usize> Command for Nth<INDEX> {
+    #[inline(always)]
     fn call(context: &mut Context, arguments: &[Str<'_>]) {
+        let shape = const { Shape::of(&Table::COMMANDS[INDEX]) };
+        let access = const { Conduct::of(&Table::COMMANDS[INDEX]).access };
+        let Some(at_once) = (const { Table::COMMANDS[INDEX].at_once }) else {
+            return Self::call_in_full(context, arguments);
+        };
+        let &[_, name, item] = arguments else {
+            return Self::call_in_full(context, arguments);
+        };
+        let item = context.bytes(item);
+        let key = context.open(name, access);
+        match run_at_once(&key, item, access, at_once) {
+            Some(done) => {
+                drop(key);
+                reply_at_once(context, arguments, access, shape, done);
+            }
+            None => {
+                let (answer, effects) = Self::run_on(key, name, item);
+                finish(context, arguments, access, shape, answer, &effects);
+            }
+        }
+    }
+}
+
+impl<const INDEX: usize> Nth<INDEX> {
+    /// Runs a command, on a thread if it would take long.
+    #[cold]
+    #[inline(never)]
+    fn call_in_full(context: &mut Context, arguments: &[Str<'_>]) {
         let command = const { &Table::COMMANDS[INDEX] };
         let conduct = const { Conduct::of(&Table::COMMANDS[INDEX]) };
         let plan = const { Plan::of(&Table::COMMANDS[INDEX]) };
+        let shape = const { Shape::of(&Table::COMMANDS[INDEX]) };
         let Some(&name) = arguments.get(1) else {
             return reply::write_now(context, &Reply::wrong_arity(command.name.as_bytes()));
         };
-        let shape = const { Shape::of(&Table::COMMANDS[INDEX]) };
-        let command =
-            |host: &Host<'_, Key<'_>>, words: &[&[u8]]| (Table::COMMANDS[INDEX].run)(host, words);
-        with_words(Table::COMMANDS[INDEX].name.as_bytes(), arguments, |words| {
+        with_words(command.name.as_bytes(), arguments, |words| {
             if plan.may_be_worth_it(words) && context.flags().may_block() {
                 let found = plan.filter(&context.open(name, conduct.access));
                 if let Some(filter) = found
@@ -109,16 +138,68 @@ impl<const INDEX: usize> Command for Nth<INDEX> {
                     return;
                 }
             }
-            run(
-                context,
-                arguments,
-                words,
-                name,
-                conduct.access,
-                shape,
-                command,
-            );
+            let key = context.open(name, conduct.access);
+            let (answer, effects) = run_on(key, words, Self::run);
+            finish(context, arguments, conduct.access, shape, answer, &effects);
         });
+    }
+
+    /// Runs a command of one item with the key open.
+    #[cold]
+    #[inline(never)]
+    fn run_on(key: Key<'_>, name: Str<'_>, item: &[u8]) -> (Answer, Effects) {
+        let command = const { Table::COMMANDS[INDEX].name.as_bytes() };
+        run_on(key, &[command, name.as_bytes(), item], Self::run)
+    }
+
+    fn run(host: &Host<'_, Key<'_>>, words: &[&[u8]]) -> Answer {
+        (Table::COMMANDS[INDEX].run)(host, words)
+    }
+}
+
+/// Runs a command of one item in the usual cases; otherwise changes nothing.
+#[inline(always)]
+fn run_at_once(key: &Key<'_>, item: &[u8], access: Access, at_once: AtOnce) -> Option<bool> {
+    let Found::Value(entry) = Slot::get(key) else {
+        return None;
+    };
+    let Content::Filter(filter) = entry.content() else {
+        return None;
+    };
+    // Without an allocation, the filter has the same size as before.
+    let before = allocations();
+    let done = at_once(filter, item);
+    if access == Access::Write && allocations() != before {
+        entry.count();
+    }
+    done
+}
+
+/// Replies to a command that [`run_at_once`] has run.
+#[inline(always)]
+fn reply_at_once(
+    context: &Context,
+    arguments: &[Str<'_>],
+    access: Access,
+    shape: Shape,
+    done: bool,
+) {
+    if access == Access::Write {
+        if done {
+            Effects::of_item(shape).tell(context, arguments, shape);
+        } else {
+            note_refusal(context, arguments, &Ok(Reply::Bool(false)));
+        }
+    }
+    context.reply_bool(done);
+}
+
+/// Counts the refusal of a command that the node has to apply.
+#[cold]
+#[inline(never)]
+fn note_refusal(context: &Context, arguments: &[Str<'_>], answer: &Answer) {
+    if context.flags().must_obey() {
+        count_refusal(arguments, answer);
     }
 }
 
@@ -128,7 +209,7 @@ fn with_words<R>(name: &[u8], arguments: &[Str<'_>], work: impl FnOnce(&[&[u8]])
     let (three, any);
     // `work` is called in one place, so that it is inlined.
     let words: &[&[u8]] = match arguments {
-        // A key and an item, as in nearly all commands.
+        // A key and an item, as in most commands.
         [_, key, item] => {
             three = [name, key.as_bytes(), item.as_bytes()];
             &three
@@ -185,7 +266,9 @@ fn run_as_told(
     let work = |host: &Host<'_, Key<'_>>, _: &[&[u8]]| work(host);
     let shape = Shape::of_replication(effect);
     with_words(command, arguments, |words| {
-        run(context, arguments, words, name, Access::Write, shape, work);
+        let key = context.open(name, Access::Write);
+        let (answer, effects) = run_on(key, words, work);
+        finish(context, arguments, Access::Write, shape, answer, &effects);
     });
 }
 
@@ -214,20 +297,15 @@ fn move_clock(words: &[&[u8]], flags: Flags) -> Answer {
     Ok(Reply::OK)
 }
 
-/// Runs the command on the main thread, with the key open. Its changes are replicated even if it
-/// fails in the end.
-fn run(
-    context: &mut Context,
-    arguments: &[Str<'_>],
+/// Runs a command on the main thread. Returns its answer and its changes, which it may have made even if it
+/// failed in the end.
+fn run_on(
+    key: Key<'_>,
     words: &[&[u8]],
-    name: Str<'_>,
-    access: Access,
-    shape: Shape,
     run: impl FnOnce(&Host<'_, Key<'_>>, &[&[u8]]) -> Answer,
-) {
-    let mut effects = RefCell::new(Effects::default());
+) -> (Answer, Effects) {
+    let effects = RefCell::new(Effects::default());
     let work = || {
-        let key = context.open(name, access);
         let host = Host::new(words, key, &effects, windows::of_engine());
         let answer = run(&host, words);
         drop(host.into_key());
@@ -235,12 +313,22 @@ fn run(
     };
     let otherwise = || Err(Reply::error("ERR internal error"));
     let answer = guarded("a command", work, otherwise);
+    (answer, effects.into_inner())
+}
+
+/// Replicates the changes of a command, and replies.
+fn finish(
+    context: &Context,
+    arguments: &[Str<'_>],
+    access: Access,
+    shape: Shape,
+    answer: Answer,
+    effects: &Effects,
+) {
     // Last come the flags: see `Slot::flags`.
-    let may_differ = access == Access::Write && differs(&answer, shape.effect);
-    if may_differ && context.flags().must_obey() {
-        count_refusal(words, &answer);
+    if access == Access::Write && differs(&answer, shape.effect) {
+        note_refusal(context, arguments, &answer);
     }
-    let effects = effects.get_mut();
     if !effects.is_empty() {
         effects.tell(context, arguments, shape);
     }
@@ -284,11 +372,12 @@ fn falls_short(reply: &Reply, effect: Effect) -> bool {
     }
 }
 
-fn count_refusal(words: &[&[u8]], answer: &Answer) {
+fn count_refusal(words: &[Str<'_>], answer: &Answer) {
     let count = 1 + REFUSED.fetch_add(1, Ordering::Relaxed);
     // Logs only the first, second, fourth and so on, to keep the log short.
     if count.is_power_of_two() {
-        let [name, key] = [0, 1].map(|index| words.get(index).map_or(&[][..], |word| word));
+        let [name, key] =
+            [0, 1].map(|index| words.get(index).map_or(&[][..], |word| word.as_bytes()));
         let text = format!(
             "{} of the key '{}' could not be applied as the primary or the AOF has it \
              ({answer:?}): this is number {count}, and filters may differ from now on",

@@ -162,6 +162,22 @@ pub(crate) enum Word<'a> {
 }
 
 impl Effects {
+    /// The changes of a command of this shape, which has one item and has replied true.
+    #[inline(always)]
+    pub(crate) fn of_item(shape: Shape) -> Self {
+        let change = match shape.effect {
+            Effect::Add | Effect::AddAbsent | Effect::AddOrTouch => Some(Change::Added),
+            Effect::Touch => Some(Change::Touched),
+            Effect::Delete => Some(Change::Removed),
+            Effect::None | Effect::Make | Effect::Load => None,
+        };
+        let index = KEY + 1;
+        Self {
+            only: change.map(|change| Item { change, index }),
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn made(&mut self, filter: &Filter) {
         self.more().made = Some(Made {
             options: Header::of(filter).to_bytes(),

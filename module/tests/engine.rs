@@ -140,6 +140,38 @@ fn keys_expire_are_unlinked_and_flushed() {
     is_sound(&mut client);
 }
 
+/// Each item comes in a command of its own. The engine asks the filter for its memory, and `INFO` shows
+/// what the module has counted.
+#[test]
+fn the_memory_of_a_filter_that_grows_is_counted() {
+    if is_skipped() {
+        return;
+    }
+    let engine = Engine::start(&[]);
+    let mut client = engine.client();
+    ask::<()>(&mut client, "CF.RESERVE k 100");
+    let mut memory = || {
+        let counted = info(&mut client, "guira_filters_bytes");
+        (ask::<i64>(&mut client, "MEMORY USAGE k"), counted)
+    };
+    let (used, counted) = memory();
+    let beside = used - counted;
+    let mut adder = engine.client();
+    for item in 0..20_000 {
+        assert_eq!(ask::<i64>(&mut adder, &format!("CF.ADD k {item}")), 1);
+        if item % 100 == 0 {
+            let (used, counted) = memory();
+            // The module counts in units of 8 bytes.
+            assert!(
+                (used - counted - beside).abs() <= 8,
+                "{item}: {used} and {counted}"
+            );
+        }
+    }
+    let (grown, _) = memory();
+    assert!(grown > 50 * used, "{grown} after {used}");
+}
+
 #[test]
 fn the_limit_of_memory_is_kept() {
     if is_skipped() {

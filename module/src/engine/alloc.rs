@@ -11,6 +11,7 @@ use super::{
 use std::{
     alloc::{GlobalAlloc, Layout},
     ptr,
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 /// The alignment of the engine's memory, for sizes of at least this many bytes.
@@ -22,6 +23,16 @@ const PROBED: usize = 1 << 20;
 
 /// The size of an address in bytes.
 const ADDRESS: usize = size_of::<*mut u8>();
+
+/// The number of allocations so far, on all threads.
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+/// A number that is greater after each allocation. While it stays the same, no value takes more memory.
+#[inline(always)]
+pub(crate) fn allocations() -> u64 {
+    // Relaxed: a thread sees its own allocations.
+    ALLOCATIONS.load(Ordering::Relaxed)
+}
 
 #[derive(Debug)]
 pub(crate) struct EngineAllocator;
@@ -99,6 +110,7 @@ fn is_natural(layout: Layout) -> bool {
 /// `get` returns null, or memory of the requested size, which is aligned to [`NATURAL`] if the size is
 /// at least that.
 unsafe fn with_alignment(layout: Layout, get: impl Fn(usize) -> *mut u8) -> *mut u8 {
+    ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
     if is_natural(layout) {
         return get(layout.size());
     }

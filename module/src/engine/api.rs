@@ -332,10 +332,10 @@ pub(super) fn api() -> &'static Api {
 /// # Safety
 ///
 /// `string` is a string of the engine that does not change during `'a`.
-pub(super) unsafe fn bytes<'a>(string: *const Str) -> &'a [u8] {
+pub(super) unsafe fn bytes<'a>(api: &Api, string: *const Str) -> &'a [u8] {
     let mut length = 0;
     // SAFETY: the caller guarantees it.
-    let begin = unsafe { (api().StringPtrLen)(string, &mut length) };
+    let begin = unsafe { (api.StringPtrLen)(string, &mut length) };
     if begin.is_null() {
         return &[];
     }

@@ -66,7 +66,7 @@ impl Waiting {
     pub(crate) fn words(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         // SAFETY: the strings are retained while this value lives, and the engine does not change a
         // string with two references.
-        let read = |word: &NonNull<api::Str>| unsafe { api::bytes(word.as_ptr()) };
+        let read = |word: &NonNull<api::Str>| unsafe { api::bytes(api::api(), word.as_ptr()) };
         self.kept.0.iter().map(read)
     }
 

@@ -47,6 +47,12 @@ impl Context {
         unsafe { DataType::register(self.raw()) }
     }
 
+    /// The bytes of an argument.
+    #[inline(always)]
+    pub(crate) fn bytes<'call>(&self, argument: Str<'call>) -> &'call [u8] {
+        argument.bytes_by(self.api)
+    }
+
     /// Opens a key. The mutable borrow of the context ensures that only one key is open at a time.
     pub(crate) fn open<'a>(&'a mut self, name: Str<'a>, access: Access) -> Key<'a> {
         // SAFETY: the context and the name are valid while the key is open.

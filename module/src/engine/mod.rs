@@ -35,9 +35,9 @@ mod status;
 mod string;
 mod timer;
 
-pub(crate) use alloc::EngineAllocator;
 #[cfg(feature = "faults")]
 pub(crate) use alloc::log_alignments;
+pub(crate) use alloc::{EngineAllocator, allocations};
 pub(crate) use api::warn;
 pub(crate) use block::Waiting;
 pub(crate) use border::{guarded, panics};

@@ -1,6 +1,6 @@
 //! Strings of the engine: arguments, and strings that the module creates.
 
-use super::api::{self, api, bytes};
+use super::api::{self, Api, api, bytes};
 use std::{fmt, marker::PhantomData, ptr, ptr::NonNull};
 
 /// A string that the engine keeps during a call of the module, usually an argument.
@@ -36,8 +36,14 @@ impl<'call> Str<'call> {
     }
 
     pub(crate) fn as_bytes(self) -> &'call [u8] {
+        self.bytes_by(api())
+    }
+
+    /// The bytes, by the engine's functions.
+    #[inline(always)]
+    pub(super) fn bytes_by(self, api: &Api) -> &'call [u8] {
         // SAFETY: the string does not change during the call.
-        unsafe { bytes(self.raw.as_ptr()) }
+        unsafe { bytes(api, self.raw.as_ptr()) }
     }
 
     pub(super) fn raw(self) -> *mut api::Str {

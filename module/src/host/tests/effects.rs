@@ -148,3 +148,63 @@ fn all_items_of_a_command_are_replicated() {
     assert!(!touched.is_empty());
     assert_eq!(told(&touched, Effect::AddOrTouch), each(b"CF.ADDTOUCH"));
 }
+
+/// Runs the short way of a command on the filter of the key. `None` if the command must run in full.
+fn at_once(key: &FakeKey, words: &[&[u8]]) -> Option<(bool, Effects)> {
+    let commands = commands::<Host<'_, FakeKey>>();
+    let mut named = commands.iter();
+    let command = named.find(|command| command.name.as_bytes() == words[0])?;
+    let done = (command.at_once?)(filter(key), words[2])?;
+    let effects = match done && command.access == guira_commands::Access::Write {
+        true => Effects::of_item(Shape::of(command)),
+        false => Effects::default(),
+    };
+    for told in effects.told(Shape::of(command)) {
+        assert!(told.is_verbatim, "{told:?}");
+        assert_eq!(told.command.to_bytes(), words[0]);
+    }
+    Some((done, effects))
+}
+
+/// The first key takes the short ways where there are some, and the second one never does.
+#[test]
+fn short_ways_do_what_the_commands_do() {
+    let options = [
+        "100",
+        "100 EXPANSION 0",
+        "200000",
+        "200000 EXPANSION 0",
+        "200000 COUNTERS 4",
+        "100 WINDOW 3600",
+    ];
+    let names = ["CF.ADD", "CF.ADDNX", "CF.EXISTS", "CF.DEL"];
+    let mut short = [0; 4];
+    for options in options {
+        let (mut one, mut other) = (FakeKey::default(), FakeKey::default());
+        let made = ask(&mut one, &format!("CF.RESERVE k {options}"));
+        tell(&mut other, &made);
+        for step in 0_u32..4000 {
+            let number = step.wrapping_mul(0x9e37_79b9) >> 16;
+            let which = number as usize % names.len();
+            let item = (number / 4 % 300).to_string();
+            let words = [names[which].as_bytes(), b"k", item.as_bytes()];
+            let what = format!("{options}: {} {item}", names[which]);
+            let expected = run(&mut other, CLIENT, &words);
+            match at_once(&one, &words) {
+                Some((done, effects)) => {
+                    short[which] += 1;
+                    assert_eq!(Reply::Bool(done), expected.reply, "{what}");
+                    assert_eq!(effects.is_empty(), expected.told.is_empty(), "{what}");
+                }
+                None => {
+                    let done = run(&mut one, CLIENT, &words);
+                    assert_eq!(done.reply, expected.reply, "{what}");
+                }
+            }
+            assert_eq!(filter(&one).len(), filter(&other).len(), "{what}");
+        }
+        assert_eq!(digest(&one), digest(&other), "{options}");
+        assert_eq!(filter(&one).deleted(), filter(&other).deleted());
+    }
+    assert!(short.iter().all(|&count| count > 1000), "{short:?}");
+}
