@@ -292,6 +292,10 @@ pub enum Fault {
     RecordedFirst,
     /// A process looks whether the base of its clock is known before it reads the latest beginning.
     BootFirst,
+    /// A process that opens a filter reads the epoch before what is noted of epochs.
+    EpochFirst,
+    /// A process that opens a filter reads how many segments are in use only after the level.
+    SegmentsOnce,
     /// A thread that lives is taken for dead.
     FalseDeath,
     /// A mover does not heed the scans of other processes.
@@ -395,6 +399,8 @@ impl Fault {
             | Self::SweptFirst
             | Self::RecordedFirst
             | Self::BootFirst
+            | Self::EpochFirst
+            | Self::SegmentsOnce
             | Self::PlacesIgnored
             | Self::PublishBeforeCommit
             | Self::HintNotRefreshed

@@ -6,6 +6,7 @@ use guira_loom_tests::{ENDS, P, Q, Scenario, direction, growth::UNMADE, growth::
 type Growth = Scenario<GrowingProcesses>;
 
 const COPIES: &str = "copies at rest";
+const REFUSED: &str = "a filter in use is refused";
 const MEMORY: &str = "a word without memory";
 const MISSED: &str = "it is not in the snapshot";
 
@@ -106,6 +107,22 @@ fn begun_by_the_dead() -> Growth {
         .mains(&[1, 2])
         .large()
         .outcomes(&[[0, 1, 1]])
+}
+
+/// A level is completed, and the next one begins, while process 0 opens the filter.
+fn opened() -> Growth {
+    Scenario::new("an open beside growth", || with_item(2, item(), Q))
+        .thread(|all: &GrowingProcesses| {
+            assert!(!all.of(0).has_wrong_progress(), "{REFUSED}");
+            0_usize
+        })
+        .thread(|all| {
+            all.of(1).begin_level(0);
+            all.of(1).finish_growth();
+            all.of(1).begin_level(1);
+            0_usize
+        })
+        .outcomes(&[[0, 0]])
 }
 
 /// Process 1 dies after `steps` steps of a move. Process 0 splits a word, and process 2, which has seen
@@ -309,4 +326,20 @@ fn a_scan_asks_how_far_the_filter_has_grown() {
 #[test]
 fn movers_heed_the_last_pass_of_other_processes() {
     scan_that_starts_again().must_fail(Fault::RestartUnseen, MISSED);
+}
+
+#[test]
+fn a_filter_that_grows_is_opened() {
+    opened().holds();
+}
+
+#[test]
+fn the_segments_in_use_are_read_before_the_level_too() {
+    opened().must_fail(Fault::SegmentsOnce, REFUSED);
+}
+
+#[test]
+fn the_levels_before_a_segment_are_seen() {
+    opened().must_fail(Step::SeeSegments, REFUSED);
+    opened().must_fail(Step::SeeHint, REFUSED);
 }

@@ -6,6 +6,7 @@ use guira_loom_tests::Scenario;
 
 const SHORT: &str = "an epoch is too short";
 const CLOCK: &str = "the clock is not the one of the others";
+const REFUSED: &str = "a filter in use is refused";
 const LENGTH: u64 = 10;
 
 /// Epoch 0 has begun at time 0, which is recorded.
@@ -64,6 +65,20 @@ fn restarted() -> Scenario<ExpiringProcesses> {
     .outcomes(&[[0, 1], [1, 0]])
 }
 
+/// Two epochs begin while a process opens the filter.
+fn opened() -> Scenario<ExpiringProcesses> {
+    Scenario::new("an open beside epochs", begun)
+        .thread(|all: &ExpiringProcesses| {
+            assert!(!all.of(0).has_wrong_time(), "{REFUSED}");
+            0_usize
+        })
+        .thread(|all| {
+            assert!(all.of(1).tick(LENGTH, 10) && all.of(1).tick(LENGTH, 20));
+            0_usize
+        })
+        .outcomes(&[[0, 0]])
+}
+
 #[test]
 fn an_epoch_has_its_length_though_the_process_dies_that_began_it() {
     for steps in 0..=2 {
@@ -90,4 +105,20 @@ fn the_beginning_is_read_before_the_start() {
 fn the_base_is_seen_with_the_start() {
     restarted().must_fail(Step::Boot, CLOCK);
     restarted().must_fail(Step::Latest, CLOCK);
+}
+
+#[test]
+fn a_filter_in_use_is_opened() {
+    opened().holds();
+}
+
+#[test]
+fn the_epoch_is_read_last() {
+    opened().must_fail(Fault::EpochFirst, REFUSED);
+}
+
+#[test]
+fn the_epoch_of_a_number_is_seen() {
+    opened().must_fail(Step::Swept, REFUSED);
+    opened().must_fail(Step::Began, REFUSED);
 }

@@ -120,6 +120,11 @@ impl GrowingProcess {
         self.0.table.finish_level();
     }
 
+    /// True if a process that opens the filter would refuse what is said of its growth.
+    pub fn has_wrong_progress(&self) -> bool {
+        self.0.table.wrong_progress().is_some()
+    }
+
     /// The number of complete levels, which the process learns from the others.
     pub fn level(&self) -> u32 {
         self.0.table.level()

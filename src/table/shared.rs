@@ -134,13 +134,22 @@ impl Progress {
         self.start + planes..self.start + 2 * planes
     }
 
-    /// The most that the numbers say: levels that are complete, and segments in use.
-    pub(super) fn said(&self) -> [u64; 2] {
-        [COMPLETE, IN_USE].map(|word| {
+    /// The number of levels that are complete and that of segments in use, if these cannot be right. The
+    /// filter may grow during the call.
+    pub(super) fn wrong(&self) -> Option<[u64; 2]> {
+        let load = |word: usize, order| {
             let number: &AtomicU64 = &self.numbers[word];
-            // Acquire: as in `complete`.
-            number.load(Ordering::Acquire)
-        })
+            number.load(order)
+        };
+        // Acquire: all earlier levels are complete when a segment comes into use.
+        let in_use = || load(IN_USE, fault::order(Step::SeeSegments, Ordering::Acquire));
+        let before = in_use();
+        // Acquire: the segment of a level is in use when the level is complete.
+        let complete = load(COMPLETE, fault::order(Step::SeeHint, Ordering::Acquire));
+        let after = in_use();
+        let before = faulty!(before, SegmentsOnce => after);
+        let is_right = complete <= after && after <= self.most as u64 && before <= complete + 1;
+        (!is_right).then_some([complete, after])
     }
 
     /// Reports that a thread uses a word of the segments.

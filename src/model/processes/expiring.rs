@@ -98,6 +98,11 @@ impl ExpiringProcess {
         self.0.moment().epoch
     }
 
+    /// True if a process that opens the filter would refuse its time.
+    pub fn has_wrong_time(&self) -> bool {
+        self.0.time.wrong_time().is_some()
+    }
+
     /// What the clock of the filter showed before the machine started, for the `boot`th time.
     pub fn base(&self, boot: u64) -> u64 {
         self.0.time.base(boot)

@@ -16,7 +16,7 @@
 
 use super::{Epochs, Timeless, beginning::Beginning};
 use crate::{
-    fault::{self, when_faulty},
+    fault::{self, faulty, when_faulty},
     memory::{LINE, Number, Parts, Shared, SharedWord},
     step::Step,
     sync::Ordering,
@@ -103,12 +103,16 @@ impl Epochs<Shared> {
         boots.base.word().load(Ordering::Relaxed)
     }
 
-    /// The epoch and what is noted of it, if they cannot be right.
+    /// The epoch and what is noted of it, if they cannot be right. Epochs may begin during the call.
     pub(crate) fn wrong_time(&self) -> Option<u64> {
-        // Acquire: as for the calls that go by them.
-        let load = |number: &SharedWord| number.word().load(Ordering::Acquire);
-        let epoch = load(&self.epoch);
-        let (swept, next) = (load(&self.swept), self.beginning.next());
+        // Acquire: as for the calls that go by it.
+        let epoch = || self.epoch.word().load(Ordering::Acquire);
+        let early = faulty!(None, EpochFirst => Some(epoch()));
+        // Acquire: the epochs of which these numbers are have begun.
+        let order = fault::order(Step::Swept, Ordering::Acquire);
+        let (swept, next) = (self.swept.word().load(order), self.beginning.next());
+        // The epoch comes last, so it is at least as late as these two.
+        let epoch = early.unwrap_or_else(epoch);
         (epoch > END || swept > epoch || next > epoch + 1).then_some(epoch.max(swept).max(next))
     }
 }
