@@ -37,12 +37,12 @@ use super::{
 };
 use crate::{
     fault::{self, faulty},
-    memory::{Members, Words},
+    memory::{Members, Seat, Words},
     step::Step,
     sync::{self, AtomicU64, Ordering},
     table::{class::Class, layout::Layout},
 };
-use std::{cell::Cell, sync::Arc};
+use std::{cell::Cell, num::NonZeroU64, sync::Arc};
 
 /// The most lines. Their numbers begin with 1, and are the tokens of `insert_unique`.
 pub(crate) const MAX_LINES: usize = 511;
@@ -70,6 +70,8 @@ pub(crate) struct Crew {
     /// Which lines of this process are in use.
     in_use: Arc<Seats>,
     pub(super) members: Arc<dyn Members>,
+    /// The word that has the seat of this process, 0 if it has none.
+    seat: Words,
     /// Where the scans of all processes are.
     pub(super) places: Arc<Places>,
 }
@@ -109,6 +111,7 @@ impl Hands for &Line<'_> {
 /// The line of one thread for one call. No other thread has it, in any process that lives.
 pub(crate) struct Line<'a> {
     crew: &'a Crew,
+    words: &'a [AtomicU64; LINE_WORDS],
     /// From 1 on.
     number: usize,
     taken: Taken,
@@ -119,11 +122,31 @@ pub(crate) struct Line<'a> {
 /// The number of no gate.
 const NO_GATE: usize = usize::MAX;
 
-/// The number of a line that a thread has taken. It is copied in registers, which a line is not.
+/// A line that a thread has taken. It is one number, so that calls return it in a register: the processor
+/// would wait for several numbers that are stored one by one, and loaded at once.
 #[derive(Clone, Copy)]
-pub(crate) struct LineNumber {
-    number: usize,
-    taken: Taken,
+pub(crate) struct LineNumber(NonZeroU64);
+
+/// The bits of [`Taken`] from which on a [`LineNumber`] has the number of the line.
+const NUMBER_SHIFT: u32 = 8;
+
+impl LineNumber {
+    #[inline(always)]
+    fn new(number: usize, taken: Taken) -> Option<Self> {
+        // A place has less than 8 bits, and a number less than 16.
+        NonZeroU64::new(taken.bits() | (number as u64) << NUMBER_SHIFT).map(Self)
+    }
+
+    #[inline(always)]
+    fn number(self) -> usize {
+        usize::from((self.0.get() >> NUMBER_SHIFT) as u16)
+    }
+
+    #[inline(always)]
+    fn taken(self) -> Taken {
+        let number = u64::from(u16::MAX) << NUMBER_SHIFT;
+        Taken::of_bits(self.0.get() & !number)
+    }
 }
 
 impl Crew {
@@ -149,7 +172,7 @@ impl Crew {
         buckets: usize,
         lines: usize,
         lines_of_member: usize,
-        members: Arc<dyn Members>,
+        (members, seat): (Arc<dyn Members>, Words),
         parts: &mut crate::memory::Parts,
     ) -> Option<Self> {
         let places = Places::in_words(lines, lines_of_member, members.clone(), parts)?;
@@ -161,6 +184,7 @@ impl Crew {
             first_level: 0,
             in_use: Arc::default(),
             members,
+            seat,
         })
     }
 
@@ -177,20 +201,34 @@ impl Crew {
     /// none if all lines of this process are in use, or if the process cannot become a member.
     #[inline]
     pub(super) fn take_line(&self) -> Option<LineNumber> {
-        let seat = self.members.seat()?;
+        let seat = self.seat()?;
         let taken = Taken::take(&self.in_use, seat.turn(), self.lines_of_member)?;
-        Some(LineNumber {
-            number: self.lines_of(seat.member()).start + taken.place(),
-            taken,
-        })
+        let number = self.lines_of(seat.member()).start + taken.place();
+        LineNumber::new(number, taken)
+    }
+
+    /// The seat of this process, which becomes a member if it is none yet; `None` if it cannot.
+    #[inline(always)]
+    fn seat(&self) -> Option<Seat> {
+        // Acquire: the seat was taken before. In a model the word is not used.
+        let word = || self.seat[0].load(Ordering::Acquire);
+        let seat = (!sync::IN_MODEL).then(word).and_then(Seat::of_word);
+        seat.or_else(|| self.take_seat())
+    }
+
+    #[cold]
+    fn take_seat(&self) -> Option<Seat> {
+        self.members.seat()
     }
 
     /// The line with this number, which is given back when the line is dropped.
     #[inline(always)]
     pub(super) fn line_of(&self, number: LineNumber) -> Line<'_> {
-        let LineNumber { number, taken } = number;
+        let (number, taken) = (number.number(), number.taken());
+        let words = self.lines[number * LINE_WORDS..].first_chunk();
         Line {
             crew: self,
+            words: words.expect("there are as many lines as places"),
             number,
             taken,
             gates: [const { Cell::new(NO_GATE) }; 2],
@@ -248,7 +286,7 @@ impl<'a> Line<'a> {
     /// from a line was written by a dead thread, or is published by an exchange of the word it describes.
     fn note(&self, at: usize, value: u64) {
         let order = fault::order(Step::Note, Ordering::Release);
-        self.crew.word(self.number, at).store(value, order);
+        self.words[at].store(value, order);
     }
 
     /// Lets this thread make the move in one of its hands, 0 or 1, unless another thread makes moves
