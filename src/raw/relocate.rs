@@ -81,6 +81,23 @@ impl<L: Layout> RawFilter<L> {
         {
             return self.insert_by_line(crew, class, entry);
         }
+        if L::Storage::SHARED {
+            return self.insert_alone_in_words(class, entry);
+        }
+        self.insert_alone(class, entry)
+    }
+
+    /// [`insert_alone`](Self::insert_alone) in words that no other process has. It is apart, because a
+    /// search takes up several pages of the stack, which each frame touches one by one.
+    #[cold]
+    #[inline(never)]
+    fn insert_alone_in_words(&self, class: Class, entry: Entry) -> Result<(), InsertError> {
+        self.insert_alone(class, entry)
+    }
+
+    /// [`insert_by_relocation`](Self::insert_by_relocation) in a filter of one process.
+    #[inline(always)]
+    fn insert_alone(&self, class: Class, entry: Entry) -> Result<(), InsertError> {
         if self.expire_pair(Alone, class) && self.claim(class, entry) {
             return Ok(());
         }
