@@ -50,9 +50,11 @@ pub(crate) const MAX_LINES: usize = 511;
 /// The words of a line: a cache line. (In a model only the words that it uses.)
 const LINE_WORDS: usize = if sync::IN_MODEL { 4 } else { 8 };
 
-/// The words of a line that say which moves its thread makes: two, because a path has the next one in
-/// hand before it has let the last one go. A copy that is withheld is recorded like a move.
-const HOPS: [usize; 2] = [0, 1];
+/// The hands of a line: a path has the next move in hand before it has let the last one go.
+///
+/// Each is the word of the line that says which move its thread makes. A copy that is withheld is recorded
+/// like a move.
+const HANDS: [usize; 2] = [0, 1];
 
 /// The word of a line that names the stripe which its thread may hold: its number and 1.
 const STRIPE: usize = 2;
@@ -86,7 +88,7 @@ pub(crate) trait Hands: Copy {
     /// Where the scans of all processes are, if processes share the filter.
     #[inline(always)]
     fn places(&self) -> Option<&Places> {
-        self.line().map(|line| &*line.crew.places)
+        self.line().map(|line| line.places)
     }
 }
 
@@ -115,8 +117,12 @@ pub(crate) struct Line<'a> {
     /// From 1 on.
     number: usize,
     taken: Taken,
-    /// The gates of the two moves in hand, or [`NO_GATE`].
-    gates: [Cell<usize>; 2],
+    /// All gates, and where the scans of all processes are. A thread goes from a line to these by one load,
+    /// because a load after an exchange waits for that.
+    gates: &'a [AtomicU64],
+    places: &'a Places,
+    /// The numbers of the gates of the two moves in hand, or [`NO_GATE`].
+    in_hand: [Cell<usize>; 2],
 }
 
 /// The number of no gate.
@@ -231,7 +237,9 @@ impl Crew {
             words: words.expect("there are as many lines as places"),
             number,
             taken,
-            gates: [const { Cell::new(NO_GATE) }; 2],
+            gates: &self.gates,
+            places: &self.places,
+            in_hand: [const { Cell::new(NO_GATE) }; 2],
         }
     }
 
@@ -253,7 +261,7 @@ impl Crew {
     }
 
     fn gate_of(&self, class: Class) -> usize {
-        class.p & (self.gates.len() - 1)
+        number_of_gate(&self.gates, class)
     }
 
     /// True if a thread makes moves on the gate of the class.
@@ -297,7 +305,7 @@ impl<'a> Line<'a> {
         }
         let has = self.take_gate::<L>(hand, hop);
         if !has {
-            self.note(HOPS[hand], 0);
+            self.note(hand, 0);
         }
         has
     }
@@ -305,15 +313,15 @@ impl<'a> Line<'a> {
     /// Records the move that this thread is about to make.
     pub(super) fn record_move<L: Layout>(&self, hand: usize, hop: Hop) {
         let packed = packed::<L>(self.crew.first_level, hop.entry.bits(), hop.from);
-        self.note(HOPS[hand], packed);
+        self.note(hand, packed);
     }
 
     /// Takes the gate of a move; false if another thread has it.
     pub(super) fn take_gate<L: Layout>(&self, hand: usize, hop: Hop) -> bool {
-        let (number, own) = (self.crew.gate_of(hop.class::<L>()), self.token());
+        let (number, own) = (number_of_gate(self.gates, hop.class::<L>()), self.token());
         // Acquire: pairs with the Release of `leave`, so the marks of the last mover are gone.
         let order = fault::order(Step::Gate, Ordering::AcqRel);
-        let gate = &self.crew.gates[number];
+        let gate = &self.gates[number];
         let has = match gate.compare_exchange(0, own, order, Ordering::Relaxed) {
             Ok(_) => true,
             // It is taken for the move in the other hand.
@@ -321,21 +329,21 @@ impl<'a> Line<'a> {
         };
         let has = faulty!(has, NoGate => true);
         if has {
-            self.gates[hand].set(number);
+            self.in_hand[hand].set(number);
         }
         has
     }
 
     /// The move in this hand is over, and none of its marks is left.
     pub(super) fn leave(&self, hand: usize) {
-        let number = self.gates[hand].replace(NO_GATE);
+        let number = self.in_hand[hand].replace(NO_GATE);
         // The other move may be on the same gate. Then that one frees it.
-        if number != NO_GATE && self.gates[1 - hand].get() != number {
+        if number != NO_GATE && self.in_hand[1 - hand].get() != number {
             // Release: the marks are gone before another mover has the gate.
             let order = fault::order(Step::Leave, Ordering::Release);
-            self.crew.gates[number].store(0, order);
+            self.gates[number].store(0, order);
         }
-        self.note(HOPS[hand], 0);
+        self.note(hand, 0);
     }
 
     /// Records the stripe that this thread is about to hold.
@@ -383,6 +391,12 @@ impl Drop for Line<'_> {
         let crew = self.crew;
         self.taken.end(&crew.in_use, crew.lines_of_member / 2);
     }
+}
+
+/// The number of the gate of a class. The number of gates is a power of two.
+#[inline(always)]
+fn number_of_gate(gates: &[AtomicU64], class: Class) -> usize {
+    class.p & (gates.len() - 1)
 }
 
 /// A stripe that is held by a thread whose line says so.
