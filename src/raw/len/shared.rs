@@ -8,7 +8,8 @@ use crate::{memory::Words, sync::unchecked::AtomicU64};
 ///
 /// Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4): the first shards of
 /// successive processes are far apart, so that few processes of few threads share no shard.
-#[cfg(feature = "shared")]
+#[cfg(any(feature = "shared", not(any(guira_loom, guira_shuttle))))]
+#[cfg_attr(not(feature = "shared"), allow(unreachable_pub))]
 #[doc(hidden)]
 #[must_use]
 pub fn process_number(id: u32) -> u64 {
