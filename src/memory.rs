@@ -329,6 +329,16 @@ impl Parts {
     }
 }
 
+/// The word of a process's own memory that has its [`Seat`], 0 if it has none.
+#[doc(hidden)]
+pub const SEAT_WORD: usize = 0;
+
+/// The word of a process's own memory that has its number, 0 if it has none yet. Numbers differ between
+/// processes, if possible: they choose where a process counts its items
+/// ([`process_number`](crate::shared::process_number)).
+#[doc(hidden)]
+pub const NUMBER_WORD: usize = 1;
+
 /// The processes that share a filter, its *members*, and which of them are dead.
 ///
 /// For the package `guira-shm` only.

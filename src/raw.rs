@@ -14,7 +14,7 @@ pub(crate) mod expire;
 pub(crate) mod frontier;
 mod hop;
 mod insert;
-mod len;
+pub(crate) mod len;
 mod lookup;
 mod merge;
 pub(crate) mod moves;

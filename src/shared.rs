@@ -2,9 +2,10 @@
 
 pub use crate::{
     expiring::shared::SharedClock,
-    memory::{Members, Memory, Seat},
+    memory::{Members, Memory, NUMBER_WORD, SEAT_WORD, Seat},
     raw::{
         crew::Repaired,
+        len::process_number,
         shared::{Census, SharedPlace, SharedWords},
     },
 };

@@ -9,7 +9,7 @@ use crate::{
     processes::Processes,
     sparse::Sparse,
 };
-use guira::shared::{Members, Memory, Repaired};
+use guira::shared::{Repaired, SharedPlace};
 use std::{io, os::fd::BorrowedFd, sync::Arc};
 
 /// The default number of processes that can share a filter.
@@ -72,15 +72,16 @@ impl<F: Repair> Attached<F> {
     pub(crate) fn new(
         mapped: Mapped,
         origin: Origin,
-        make: impl FnOnce(&Mapped, Arc<dyn Members>, Arc<dyn Memory>) -> Result<F, OpenError>,
+        make: impl FnOnce(&Mapped, SharedPlace) -> Result<F, OpenError>,
     ) -> Result<Self, OpenError> {
         let origin = Arc::new(origin);
         let memory = Sparse::new(mapped.map.clone(), origin.clone());
         let processes = Processes::new(origin, mapped.map.clone(), mapped.header.members)?;
         let processes = Arc::new(processes);
         let was_closed_cleanly = processes.none_died()?;
+        let place = mapped.place(processes.clone(), Arc::new(memory), processes.own());
         let opened = Self {
-            filter: make(&mapped, processes.clone(), Arc::new(memory))?,
+            filter: make(&mapped, place)?,
             processes,
             map: mapped.map,
             was_closed_cleanly,

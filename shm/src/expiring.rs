@@ -269,8 +269,7 @@ impl<S: BuildHasher + Clone + 'static> SharedExpiringFilter<S> {
         origin: Origin,
         hasher: impl FnOnce(u64) -> S,
     ) -> Result<Self, OpenError> {
-        let filter =
-            |mapped: &Mapped, members, memory| mapped.expiring_filter(hasher, members, memory);
+        let filter = |mapped: &Mapped, place| mapped.expiring_filter(hasher, place);
         let shared = Attached::new(mapped, origin, filter)?;
         shared.filter.note_epoch();
         Ok(Self { shared })

@@ -240,14 +240,28 @@ impl Mapped {
         Ok(Self { map, header })
     }
 
+    /// Where the filter is. `memory` is that of the file, and `own` belongs to this process only.
+    pub(crate) fn place(
+        &self,
+        members: Arc<dyn Members>,
+        memory: Arc<dyn Memory>,
+        own: Arc<dyn Memory>,
+    ) -> SharedPlace {
+        SharedPlace {
+            memory,
+            start: PAGE,
+            most_members: self.header.members,
+            members,
+            own,
+        }
+    }
+
     /// The filter in the file.
     pub(crate) fn filter<S: BuildHasher + 'static>(
         &self,
         hasher: impl FnOnce(u64) -> S,
-        members: Arc<dyn Members>,
-        memory: Arc<dyn Memory>,
+        place: SharedPlace,
     ) -> Result<CuckooFilter<S>, OpenError> {
-        let place = self.place(members, memory);
         let filter = CuckooFilter::shared(&self.header.filter, hasher, place)?;
         let filter = filter.ok_or(OpenError::Counters)?;
         check_holds(filter.most_holds())?;
@@ -264,10 +278,9 @@ impl Mapped {
     pub(crate) fn expiring_filter<S: BuildHasher + 'static>(
         &self,
         hasher: impl FnOnce(u64) -> S,
-        members: Arc<dyn Members>,
-        memory: Arc<dyn Memory>,
+        place: SharedPlace,
     ) -> Result<ExpiringFilter<S>, OpenError> {
-        let (place, boottime) = (self.place(members, memory), Boottime::new()?);
+        let boottime = Boottime::new()?;
         let clock = SharedClock {
             boot: boottime.boot(),
             read: move || boottime.read(),
@@ -282,16 +295,6 @@ impl Mapped {
             });
         }
         Ok(filter)
-    }
-
-    fn place(&self, members: Arc<dyn Members>, memory: Arc<dyn Memory>) -> SharedPlace {
-        SharedPlace {
-            memory,
-            start: PAGE,
-            most_members: self.header.members,
-            members,
-            salt: std::process::id() as usize,
-        }
     }
 }
 

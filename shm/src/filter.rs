@@ -277,7 +277,7 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
         origin: Origin,
         hasher: impl FnOnce(u64) -> S,
     ) -> Result<Self, OpenError> {
-        let filter = |mapped: &Mapped, members, memory| mapped.filter(hasher, members, memory);
+        let filter = |mapped: &Mapped, place| mapped.filter(hasher, place);
         let shared = Attached::new(mapped, origin, filter)?;
         Ok(Self { shared })
     }

@@ -7,7 +7,7 @@ use crate::{
     map::Map,
 };
 use arc_swap::ArcSwapOption;
-use guira::shared::{Members, Memory, Seat};
+use guira::shared::{Members, Memory, NUMBER_WORD, SEAT_WORD, Seat, process_number};
 use std::{
     fs::File,
     io, mem,
@@ -26,18 +26,16 @@ pub(crate) struct Processes {
     origin: Arc<Origin>,
     map: Arc<Map>,
     members: usize,
-    /// What belongs to this process only: [`SEAT`] and [`LOOKED`]. In a new child process it is 0.
-    own: Map,
+    /// What belongs to this process only: [`SEAT_WORD`], [`NUMBER_WORD`] and [`LOOKED`]. In a new child
+    /// process it is 0.
+    own: Arc<Map>,
     /// The lock that keeps the seat.
     lock: ArcSwapOption<Lock>,
     since: Instant,
 }
 
-/// The word that has the seat of this process, 0 if it has none.
-const SEAT: usize = 0;
-
 /// The word that says when this process last searched for dead ones, in milliseconds; 0 if it never has.
-const LOOKED: usize = 1;
+const LOOKED: usize = 2;
 
 /// The number of seats that this process and its parents have taken.
 static TURNS: AtomicU32 = AtomicU32::new(0);
@@ -48,7 +46,7 @@ impl Processes {
             origin,
             map,
             members,
-            own: Map::wiped_on_fork(2)?,
+            own: Arc::new(Map::wiped_on_fork(LOOKED + 1)?),
             lock: ArcSwapOption::empty(),
             since: Instant::now(),
         })
@@ -56,7 +54,7 @@ impl Processes {
 
     fn seat_now(&self) -> Option<Seat> {
         // Acquire: the lock was taken before.
-        Seat::of_word(self.own.words()[SEAT].load(Ordering::Acquire))
+        Seat::of_word(self.own.words()[SEAT_WORD].load(Ordering::Acquire))
     }
 
     /// Takes the lowest free seat that needs no repair, unless this process has one.
@@ -87,7 +85,7 @@ impl Processes {
         let seat = Seat::new(member as u32, turn);
         self.map.seat_word(member).store(TAKEN, Ordering::Release);
         // AcqRel: a thread that sees the seat has the lock.
-        let exchange = self.own.words()[SEAT].compare_exchange(
+        let exchange = self.own.words()[SEAT_WORD].compare_exchange(
             0,
             seat.word(),
             Ordering::AcqRel,
@@ -97,6 +95,9 @@ impl Processes {
             Ok(_) => {
                 // What a child finds here is its parent's.
                 forget_page(self.lock.swap(Some(Arc::new(lock))));
+                // Relaxed: it only chooses where the process counts.
+                let number = process_number(member as u32);
+                self.own.words()[NUMBER_WORD].store(number, Ordering::Relaxed);
                 Ok(seat)
             }
             // Another thread of this process was first, and this seat is free again.
@@ -111,6 +112,11 @@ impl Processes {
     /// The most processes.
     pub(crate) fn members(&self) -> usize {
         self.members
+    }
+
+    /// The words that belong to this process only.
+    pub(crate) fn own(&self) -> Arc<Map> {
+        self.own.clone()
     }
 
     /// Where the file is opened again.

@@ -8,7 +8,7 @@ use crate::{
 };
 use guira::{
     CuckooFilter, SeededState, Stats,
-    shared::{Members, Seat},
+    shared::{Members, NUMBER_WORD, SEAT_WORD, Seat},
 };
 use std::{
     fmt,
@@ -16,7 +16,7 @@ use std::{
     hash::{BuildHasher, Hash},
     os::fd::OwnedFd,
     path::Path,
-    sync::Arc,
+    sync::{Arc, atomic::AtomicU64},
 };
 
 /// A shared filter that this process only looks items up in.
@@ -121,8 +121,11 @@ impl<S: BuildHasher + 'static> SharedReader<S> {
 
     fn of_file(file: &File, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
         let mapped = Mapped::new(file, Access::Read, Kind::Plain)?;
+        // A reader has no seat, and counts nothing.
+        let own: Box<[AtomicU64]> = [SEAT_WORD, NUMBER_WORD].map(|_| AtomicU64::new(0)).into();
+        let place = mapped.place(Arc::new(Outside), mapped.map.clone(), Arc::new(own));
         Ok(Self {
-            filter: mapped.filter(hasher, Arc::new(Outside), mapped.map.clone())?,
+            filter: mapped.filter(hasher, place)?,
             most_members: mapped.header.members,
             map: mapped.map,
         })

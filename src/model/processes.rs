@@ -230,7 +230,7 @@ impl<const PHASE_BITS: u32> Processes<PHASE_BITS> {
                     member,
                     dead: dead.clone(),
                 }),
-                salt: 0,
+                own: Arc::new(sync::zeroed(2).expect("a few bytes")),
             };
             let levels = Levels { first: 0, more };
             let raw = RawFilter::in_words(residents.len(), levels, 0, place);

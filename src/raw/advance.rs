@@ -135,7 +135,7 @@ impl<L: TimedLayout> RawFilter<L> {
         // Dead processes have gates and marks no longer.
         self.repair_dead(true);
         let mut left = Left::Ending;
-        let Ok(line) = self.take_line(crew) else {
+        let Some(line) = self.take_line(crew) else {
             return left;
         };
         let line = crew.line_of(line);

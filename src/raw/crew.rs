@@ -37,12 +37,12 @@ use super::{
 };
 use crate::{
     fault::{self, faulty},
-    memory::{Members, Words},
+    memory::{Members, Seat, Words},
     step::Step,
     sync::{self, AtomicU64, Ordering},
     table::{class::Class, layout::Layout},
 };
-use std::{cell::Cell, sync::Arc};
+use std::{cell::Cell, num::NonZeroU64, sync::Arc};
 
 /// The most lines. Their numbers begin with 1, and are the tokens of `insert_unique`.
 pub(crate) const MAX_LINES: usize = 511;
@@ -50,9 +50,11 @@ pub(crate) const MAX_LINES: usize = 511;
 /// The words of a line: a cache line. (In a model only the words that it uses.)
 const LINE_WORDS: usize = if sync::IN_MODEL { 4 } else { 8 };
 
-/// The words of a line that say which moves its thread makes: two, because a path has the next one in
-/// hand before it has let the last one go. A copy that is withheld is recorded like a move.
-const HOPS: [usize; 2] = [0, 1];
+/// The hands of a line: a path has the next move in hand before it has let the last one go.
+///
+/// Each is the word of the line that says which move its thread makes. A copy that is withheld is recorded
+/// like a move.
+const HANDS: [usize; 2] = [0, 1];
 
 /// The word of a line that names the stripe which its thread may hold: its number and 1.
 const STRIPE: usize = 2;
@@ -70,6 +72,8 @@ pub(crate) struct Crew {
     /// Which lines of this process are in use.
     in_use: Arc<Seats>,
     pub(super) members: Arc<dyn Members>,
+    /// The word that has the seat of this process, 0 if it has none.
+    seat: Words,
     /// Where the scans of all processes are.
     pub(super) places: Arc<Places>,
 }
@@ -84,7 +88,7 @@ pub(crate) trait Hands: Copy {
     /// Where the scans of all processes are, if processes share the filter.
     #[inline(always)]
     fn places(&self) -> Option<&Places> {
-        self.line().map(|line| &*line.crew.places)
+        self.line().map(|line| line.places)
     }
 }
 
@@ -109,21 +113,46 @@ impl Hands for &Line<'_> {
 /// The line of one thread for one call. No other thread has it, in any process that lives.
 pub(crate) struct Line<'a> {
     crew: &'a Crew,
+    words: &'a [AtomicU64; LINE_WORDS],
     /// From 1 on.
     number: usize,
     taken: Taken,
-    /// The gates of the two moves in hand, or [`NO_GATE`].
-    gates: [Cell<usize>; 2],
+    /// All gates, and where the scans of all processes are. A thread goes from a line to these by one load,
+    /// because a load after an exchange waits for that.
+    gates: &'a [AtomicU64],
+    places: &'a Places,
+    /// The numbers of the gates of the two moves in hand, or [`NO_GATE`].
+    in_hand: [Cell<usize>; 2],
 }
 
 /// The number of no gate.
 const NO_GATE: usize = usize::MAX;
 
-/// The number of a line that a thread has taken. It is copied in registers, which a line is not.
+/// A line that a thread has taken. It is one number, so that calls return it in a register: the processor
+/// would wait for several numbers that are stored one by one, and loaded at once.
 #[derive(Clone, Copy)]
-pub(crate) struct LineNumber {
-    number: usize,
-    taken: Taken,
+pub(crate) struct LineNumber(NonZeroU64);
+
+/// The bits of [`Taken`] from which on a [`LineNumber`] has the number of the line.
+const NUMBER_SHIFT: u32 = 8;
+
+impl LineNumber {
+    #[inline(always)]
+    fn new(number: usize, taken: Taken) -> Option<Self> {
+        // A place has less than 8 bits, and a number less than 16.
+        NonZeroU64::new(taken.bits() | (number as u64) << NUMBER_SHIFT).map(Self)
+    }
+
+    #[inline(always)]
+    fn number(self) -> usize {
+        usize::from((self.0.get() >> NUMBER_SHIFT) as u16)
+    }
+
+    #[inline(always)]
+    fn taken(self) -> Taken {
+        let number = u64::from(u16::MAX) << NUMBER_SHIFT;
+        Taken::of_bits(self.0.get() & !number)
+    }
 }
 
 impl Crew {
@@ -149,7 +178,7 @@ impl Crew {
         buckets: usize,
         lines: usize,
         lines_of_member: usize,
-        members: Arc<dyn Members>,
+        (members, seat): (Arc<dyn Members>, Words),
         parts: &mut crate::memory::Parts,
     ) -> Option<Self> {
         let places = Places::in_words(lines, lines_of_member, members.clone(), parts)?;
@@ -161,6 +190,7 @@ impl Crew {
             first_level: 0,
             in_use: Arc::default(),
             members,
+            seat,
         })
     }
 
@@ -177,23 +207,39 @@ impl Crew {
     /// none if all lines of this process are in use, or if the process cannot become a member.
     #[inline]
     pub(super) fn take_line(&self) -> Option<LineNumber> {
-        let seat = self.members.seat()?;
+        let seat = self.seat()?;
         let taken = Taken::take(&self.in_use, seat.turn(), self.lines_of_member)?;
-        Some(LineNumber {
-            number: self.lines_of(seat.member()).start + taken.place(),
-            taken,
-        })
+        let number = self.lines_of(seat.member()).start + taken.place();
+        LineNumber::new(number, taken)
+    }
+
+    /// The seat of this process, which becomes a member if it is none yet; `None` if it cannot.
+    #[inline(always)]
+    fn seat(&self) -> Option<Seat> {
+        // Acquire: the seat was taken before. In a model the word is not used.
+        let word = || self.seat[0].load(Ordering::Acquire);
+        let seat = (!sync::IN_MODEL).then(word).and_then(Seat::of_word);
+        seat.or_else(|| self.take_seat())
+    }
+
+    #[cold]
+    fn take_seat(&self) -> Option<Seat> {
+        self.members.seat()
     }
 
     /// The line with this number, which is given back when the line is dropped.
     #[inline(always)]
     pub(super) fn line_of(&self, number: LineNumber) -> Line<'_> {
-        let LineNumber { number, taken } = number;
+        let (number, taken) = (number.number(), number.taken());
+        let words = self.lines[number * LINE_WORDS..].first_chunk();
         Line {
             crew: self,
+            words: words.expect("there are as many lines as places"),
             number,
             taken,
-            gates: [const { Cell::new(NO_GATE) }; 2],
+            gates: &self.gates,
+            places: &self.places,
+            in_hand: [const { Cell::new(NO_GATE) }; 2],
         }
     }
 
@@ -215,7 +261,7 @@ impl Crew {
     }
 
     fn gate_of(&self, class: Class) -> usize {
-        class.p & (self.gates.len() - 1)
+        number_of_gate(&self.gates, class)
     }
 
     /// True if a thread makes moves on the gate of the class.
@@ -248,7 +294,7 @@ impl<'a> Line<'a> {
     /// from a line was written by a dead thread, or is published by an exchange of the word it describes.
     fn note(&self, at: usize, value: u64) {
         let order = fault::order(Step::Note, Ordering::Release);
-        self.crew.word(self.number, at).store(value, order);
+        self.words[at].store(value, order);
     }
 
     /// Lets this thread make the move in one of its hands, 0 or 1, unless another thread makes moves
@@ -259,7 +305,7 @@ impl<'a> Line<'a> {
         }
         let has = self.take_gate::<L>(hand, hop);
         if !has {
-            self.note(HOPS[hand], 0);
+            self.note(hand, 0);
         }
         has
     }
@@ -267,15 +313,15 @@ impl<'a> Line<'a> {
     /// Records the move that this thread is about to make.
     pub(super) fn record_move<L: Layout>(&self, hand: usize, hop: Hop) {
         let packed = packed::<L>(self.crew.first_level, hop.entry.bits(), hop.from);
-        self.note(HOPS[hand], packed);
+        self.note(hand, packed);
     }
 
     /// Takes the gate of a move; false if another thread has it.
     pub(super) fn take_gate<L: Layout>(&self, hand: usize, hop: Hop) -> bool {
-        let (number, own) = (self.crew.gate_of(hop.class::<L>()), self.token());
+        let (number, own) = (number_of_gate(self.gates, hop.class::<L>()), self.token());
         // Acquire: pairs with the Release of `leave`, so the marks of the last mover are gone.
         let order = fault::order(Step::Gate, Ordering::AcqRel);
-        let gate = &self.crew.gates[number];
+        let gate = &self.gates[number];
         let has = match gate.compare_exchange(0, own, order, Ordering::Relaxed) {
             Ok(_) => true,
             // It is taken for the move in the other hand.
@@ -283,21 +329,21 @@ impl<'a> Line<'a> {
         };
         let has = faulty!(has, NoGate => true);
         if has {
-            self.gates[hand].set(number);
+            self.in_hand[hand].set(number);
         }
         has
     }
 
     /// The move in this hand is over, and none of its marks is left.
     pub(super) fn leave(&self, hand: usize) {
-        let number = self.gates[hand].replace(NO_GATE);
+        let number = self.in_hand[hand].replace(NO_GATE);
         // The other move may be on the same gate. Then that one frees it.
-        if number != NO_GATE && self.gates[1 - hand].get() != number {
+        if number != NO_GATE && self.in_hand[1 - hand].get() != number {
             // Release: the marks are gone before another mover has the gate.
             let order = fault::order(Step::Leave, Ordering::Release);
-            self.crew.gates[number].store(0, order);
+            self.gates[number].store(0, order);
         }
-        self.note(HOPS[hand], 0);
+        self.note(hand, 0);
     }
 
     /// Records the stripe that this thread is about to hold.
@@ -345,6 +391,12 @@ impl Drop for Line<'_> {
         let crew = self.crew;
         self.taken.end(&crew.in_use, crew.lines_of_member / 2);
     }
+}
+
+/// The number of the gate of a class. The number of gates is a power of two.
+#[inline(always)]
+fn number_of_gate(gates: &[AtomicU64], class: Class) -> usize {
+    class.p & (gates.len() - 1)
 }
 
 /// A stripe that is held by a thread whose line says so.

@@ -13,6 +13,8 @@ use once_cell::race::OnceBox;
 #[cfg(feature = "shared")]
 pub(crate) use shared::SHARED_LEN;
 use shared::SharedLen;
+#[cfg(feature = "shared")]
+pub use shared::process_number;
 // Unchecked: the counter orders nothing, and in a model each of its accesses would only multiply
 // the interleavings.
 use crate::sync::{Ordering, unchecked::AtomicU64};
@@ -50,16 +52,22 @@ struct First {
 const _: () = assert!(size_of::<First>() == 32);
 
 /// The shard of a thread.
-#[cfg(feature = "shared")]
 pub(crate) struct Count<'a>(&'a AtomicU64);
 
-#[cfg(feature = "shared")]
 impl Count<'_> {
     /// As [`Len::add`].
     #[inline(always)]
     pub(crate) fn add(self, by: u64) {
         // Relaxed: as in `Len::add`.
         self.0.fetch_add(by, Ordering::Relaxed);
+    }
+
+    /// As [`Len::subtract`].
+    #[cfg(feature = "shared")]
+    #[inline(always)]
+    pub(crate) fn subtract(self, by: u64) {
+        // Relaxed: as in `Len::add`.
+        self.0.fetch_sub(by, Ordering::Relaxed);
     }
 }
 
@@ -166,8 +174,7 @@ impl<P: Storage, K: Kind> Len<P, K> {
         self.items().fetch_add(by, Ordering::Relaxed);
     }
 
-    /// Where this thread counts, for a later [`add`](Count::add).
-    #[cfg(feature = "shared")]
+    /// Where this thread counts, for later.
     #[inline(always)]
     pub(crate) fn to_add(&self) -> Count<'_> {
         Count(self.items())

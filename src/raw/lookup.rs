@@ -94,16 +94,6 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// True if the class is present and no other thread interferes: a match in quiet words is a copy,
-    /// whatever has moved.
-    #[inline(always)]
-    pub(super) fn is_plainly_present(&self, class: Class) -> bool {
-        let now = self.time.now();
-        let (in_p, in_q, hint) = self.table.view().load_pair_at_hint(class);
-        let (settled, found) = now.match_settled(in_p, in_q, class.fingerprint, hint);
-        settled & found
-    }
-
     /// Continues a lookup that met marked or reserved words, words in another phase, or a relocation
     /// of the same pair.
     ///

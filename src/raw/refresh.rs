@@ -158,8 +158,8 @@ impl<L: Layout> RawFilter<L> {
             && let Some(crew) = self.crew()
         {
             return match self.take_line(crew) {
-                Ok(line) => self.renew_by(&crew.line_of(line), bucket, loaded, entry, young),
-                Err(_) => Renewal::Gated,
+                Some(line) => self.renew_by(&crew.line_of(line), bucket, loaded, entry, young),
+                None => Renewal::Gated,
             };
         }
         self.renew_by(Alone, bucket, loaded, entry, young)

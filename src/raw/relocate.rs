@@ -81,6 +81,23 @@ impl<L: Layout> RawFilter<L> {
         {
             return self.insert_by_line(crew, class, entry);
         }
+        if L::Storage::SHARED {
+            return self.insert_alone_in_words(class, entry);
+        }
+        self.insert_alone(class, entry)
+    }
+
+    /// [`insert_alone`](Self::insert_alone) in words that no other process has. It is apart, because a
+    /// search takes up several pages of the stack, which each frame touches one by one.
+    #[cold]
+    #[inline(never)]
+    fn insert_alone_in_words(&self, class: Class, entry: Entry) -> Result<(), InsertError> {
+        self.insert_alone(class, entry)
+    }
+
+    /// [`insert_by_relocation`](Self::insert_by_relocation) in a filter of one process.
+    #[inline(always)]
+    fn insert_alone(&self, class: Class, entry: Entry) -> Result<(), InsertError> {
         if self.expire_pair(Alone, class) && self.claim(class, entry) {
             return Ok(());
         }
@@ -91,22 +108,28 @@ impl<L: Layout> RawFilter<L> {
     #[cold]
     #[inline(never)]
     fn insert_by_line(&self, crew: &Crew, class: Class, entry: Entry) -> Result<(), InsertError> {
-        let line = crew.line_of(self.take_line(crew)?);
+        let Some(number) = self.take_line(crew) else {
+            return Err(InsertError::TooManyInFlight);
+        };
+        let line = crew.line_of(number);
         if self.expire_pair(&line, class) && self.claim(class, entry) {
             return Ok(());
         }
         self.make_room(&line, class, Fill::Item(entry), || self.claim(class, entry))
     }
 
-    /// A line for this thread.
-    #[inline]
-    pub(super) fn take_line(&self, crew: &Crew) -> Result<LineNumber, InsertError> {
-        let taken = crew.take_line().or_else(|| {
-            // All seats may be those of dead processes.
-            self.repair_dead(false);
-            crew.take_line()
-        });
-        taken.ok_or(InsertError::TooManyInFlight)
+    /// A line for this thread. There is none if too many calls are in flight.
+    #[inline(always)]
+    pub(super) fn take_line(&self, crew: &Crew) -> Option<LineNumber> {
+        crew.take_line().or_else(|| self.take_line_again(crew))
+    }
+
+    /// [`take_line`](Self::take_line), because all seats may be those of dead processes.
+    #[cold]
+    #[inline(never)]
+    fn take_line_again(&self, crew: &Crew) -> Option<LineNumber> {
+        self.repair_dead(false);
+        crew.take_line()
     }
 
     /// Empties a slot of one of the buckets of the class, which were full.

@@ -51,9 +51,11 @@ impl<L: Layout> RawFilter<L> {
     #[cfg(feature = "shared")]
     #[inline(always)]
     pub(crate) fn remove_hash(&self, hash: u64) -> bool {
+        // As in `insert_hash`.
+        let count = self.len.to_add();
         let removed = self.remove_uncounted(self.class(hash));
         if removed {
-            self.len.subtract(1);
+            count.subtract(1);
         }
         removed
     }
@@ -142,7 +144,7 @@ impl<L: Layout> RawFilter<L> {
     ) -> Option<bool> {
         let stripe = self.versions.of(class);
         let killed = if let Some(crew) = self.crew() {
-            let line = crew.line_of(self.take_line(crew).ok()?);
+            let line = crew.line_of(self.take_line(crew)?);
             let _hold = line.hold(stripe, self.versions.number_of(class))?;
             self.kill_if_decided(class, entry, to, from)
         } else {

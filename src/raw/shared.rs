@@ -8,7 +8,7 @@ use super::{
     version::{MOST_STRIPES, Versions},
 };
 use crate::{
-    memory::{Extra, Members, Memory, Parts},
+    memory::{Extra, Members, Memory, NUMBER_WORD, Parts, SEAT_WORD},
     sync::{self, AtomicU64},
     table::{
         Levels, Table,
@@ -91,8 +91,8 @@ pub struct SharedPlace {
     pub most_members: usize,
     /// The processes that share it.
     pub members: Arc<dyn Members>,
-    /// Differs between processes, if possible: it chooses where they count their items.
-    pub salt: usize,
+    /// The words [`SEAT_WORD`] and [`NUMBER_WORD`] of this process. In a new child process they are 0.
+    pub own: Arc<dyn Memory>,
 }
 
 impl<L: Layout> RawFilter<layout::Shared<L>> {
@@ -110,7 +110,7 @@ impl<L: Layout> RawFilter<layout::Shared<L>> {
             start,
             most_members: most,
             members,
-            salt,
+            own,
         } = place;
         let of_member = Crew::lines_of_member(most);
         let lines = if sync::IN_MODEL {
@@ -118,8 +118,10 @@ impl<L: Layout> RawFilter<layout::Shared<L>> {
         } else {
             MAX_LINES
         };
+        let own = Parts::new(own, 0);
         let mut parts = Parts::new(memory, start);
-        let len = Len::in_words(salt, &mut parts)?;
+        let len = Len::in_words(own.peek(NUMBER_WORD, 1)?, &mut parts)?;
+        let members = (members, own.peek(SEAT_WORD, 1)?);
         let crew = Crew::in_words(buckets, lines, of_member, members, &mut parts)?;
         let crew = crew.of_level(levels.first);
         let versions = Versions::in_words(buckets, &mut parts)?;

@@ -52,6 +52,7 @@ use crate::{
         word::{Bits, Bucket},
     },
 };
+use std::hint::select_unpredictable;
 
 /// The number of times that a call lets the owner of a reservation finish before it evicts the
 /// reservation: initially, and at most. The number doubles each time that the call loses its own
@@ -127,6 +128,32 @@ impl<'a, L: Layout> Vacancy<'a, L> {
     }
 }
 
+/// Both words of a class as they were loaded, settled and without a copy of the class.
+struct Absent<'a, L: Layout> {
+    home: Loaded<'a, L>,
+    away: Loaded<'a, L>,
+    /// The moment just before the words were loaded.
+    now: Now<L>,
+}
+
+impl<L: Layout> Clone for Absent<'_, L> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<L: Layout> Copy for Absent<'_, L> {}
+
+/// What a first look at the words of a class has seen.
+enum Look<'a, L: Layout> {
+    /// A copy.
+    Present,
+    /// No copy, and no other thread.
+    Absent(Absent<'a, L>),
+    /// Marks or reservations.
+    Unsettled,
+}
+
 /// What a call has lost to another thread.
 enum Lost {
     /// The own word changed before the reservation was made, or a call in the home has the right of
@@ -161,9 +188,8 @@ pub(super) trait Wanted<L: Layout>: Copy {
         self.are_there(raw, class)
     }
 
-    /// True if these copies are certainly there, by a look that needs no line.
-    #[inline(always)]
-    fn are_plainly_there(self, _: &RawFilter<L>, _: Class) -> bool {
+    /// True if a single copy is wanted, seen now.
+    fn is_one(self) -> bool {
         false
     }
 
@@ -194,8 +220,8 @@ impl<L: Layout> Wanted<L> for One {
     }
 
     #[inline(always)]
-    fn are_plainly_there(self, raw: &RawFilter<L>, class: Class) -> bool {
-        raw.is_plainly_present(class)
+    fn is_one(self) -> bool {
+        true
     }
 
     #[inline(always)]
@@ -239,7 +265,11 @@ impl<L: Layout> RawFilter<L> {
         {
             return self.insert_wanted_by_line(crew, class, wanted);
         }
-        let call = |token| self.insert_wanted_by(Alone, class, wanted, token);
+        let look = self.first_look(class, wanted);
+        if let Look::Present = look {
+            return Ok(false);
+        }
+        let call = |token| self.insert_wanted_by(Alone, class, wanted, token, look);
         with_token(call).unwrap_or(Err(InsertError::TooManyInFlight))
     }
 
@@ -252,18 +282,119 @@ impl<L: Layout> RawFilter<L> {
         class: Class,
         wanted: impl Wanted<L>,
     ) -> Result<bool, InsertError> {
-        if wanted.are_plainly_there(self, class) {
+        let look = self.first_look(class, wanted);
+        if let Look::Present = look {
             return Ok(false);
         }
-        let line = crew.line_of(self.take_line(crew)?);
+        let Some(number) = self.take_line(crew) else {
+            return Err(InsertError::TooManyInFlight);
+        };
+        let line = crew.line_of(number);
         line.record_reservation::<L>(class);
-        let result = self.insert_wanted_by(&line, class, wanted, line.token());
+        let result = self.insert_wanted_by(&line, class, wanted, line.token(), look);
         line.clear_reservation();
         result
     }
 
+    /// Loads both words of the class. If no other thread interferes, they show whether it has a copy.
+    #[inline(always)]
+    fn first_look(&self, class: Class, wanted: impl Wanted<L>) -> Look<'_, L> {
+        if !wanted.is_one() {
+            return Look::Unsettled;
+        }
+        let (home, away) = class.home::<L>();
+        let now = self.time.now();
+        let view = self.table.view();
+        let (home, away, hint) = view.load_both_at_hint(class.fingerprint, home, away);
+        match now.match_settled(home.bits, away.bits, class.fingerprint, hint) {
+            (false, _) => Look::Unsettled,
+            (true, true) => Look::Present,
+            (true, false) => Look::Absent(Absent { home, away, now }),
+        }
+    }
+
     #[inline(always)]
     fn insert_wanted_by(
+        &self,
+        hands: impl Hands,
+        class: Class,
+        wanted: impl Wanted<L>,
+        token: u64,
+        look: Look<'_, L>,
+    ) -> Result<bool, InsertError> {
+        if let Look::Absent(absent) = look
+            && faulty!(
+                self.insert_at_once(class, wanted, token, absent),
+                in Unique => wrong::insert_at_once(self, class, wanted, token, absent)
+            )
+        {
+            return Ok(true);
+        }
+        self.insert_wanted_in_rounds(hands, class, wanted, token)
+    }
+
+    /// Adds the class if nothing has changed since the look. The loop of
+    /// [`insert_wanted_in_rounds`](Self::insert_wanted_in_rounds) makes the same steps, but this code
+    /// computes both new words before the first exchange, because what comes after it waits for it.
+    #[inline(always)]
+    fn insert_at_once(
+        &self,
+        class: Class,
+        wanted: impl Wanted<L>,
+        token: u64,
+        Absent { home, away, now }: Absent<'_, L>,
+    ) -> bool {
+        let at_home = prefers_home::<L>(
+            home.word_in_table(),
+            away.word_in_table(),
+            class.fingerprint,
+        );
+        // A branch would be unpredictable.
+        let own = select_unpredictable(at_home, home, away);
+        let other = select_unpredictable(at_home, away, home);
+        let word = own.word_in_table();
+        let Some(reserved) = word.with_reservation(token) else {
+            return false;
+        };
+        let reserved = Bits(reserved.pack());
+        let entry = wanted.entry(class.fingerprint, now);
+        let new = word.plus(entry).joined(class.fingerprint);
+        let count = self.len.to_add();
+        if !own.replace_bits(Step::Reserve, reserved) {
+            return false;
+        }
+        let own = own.replaced_by_bits(reserved);
+        // As in `reserve_and_confirm`.
+        sync::fence_after_exchange();
+        let is_same = faulty!(other.is_same_now(), UniqueReadsEarly => true);
+        if !(is_same && self.time.is_still(now)) {
+            own.replace(Step::Cancel, word);
+            return false;
+        }
+        if !own.replace(Step::Confirm, new) {
+            return false;
+        }
+        if L::COUNTER_BITS != 0 {
+            self.note_repeats(word, new);
+        }
+        count.add(1);
+        self.added(class, wanted, now);
+        true
+    }
+
+    /// A copy was added at the moment `now`, and counted.
+    #[inline(always)]
+    fn added(&self, class: Class, wanted: impl Wanted<L>, now: Now<L>) {
+        self.table.split_some();
+        let in_time = self.time.is_still(now);
+        if !faulty!(in_time, UniqueConfirmedEarly => true) {
+            wanted.added_too_early(self, class);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn insert_wanted_in_rounds(
         &self,
         hands: impl Hands,
         class: Class,
@@ -421,11 +552,7 @@ impl<L: Layout> RawFilter<L> {
         }
         if too_few {
             self.len.add(1);
-            self.table.split_some();
-            let in_time = self.time.is_still(now);
-            if !faulty!(in_time, UniqueConfirmedEarly => true) {
-                wanted.added_too_early(self, class);
-            }
+            self.added(class, wanted, now);
         }
         Ok(too_few)
     }

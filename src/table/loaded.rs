@@ -77,6 +77,12 @@ impl<'a, L: Layout> Loaded<'a, L> {
             .is_ok()
     }
 
+    /// True if the word still has these bits, by a load like that of a writer.
+    #[inline(always)]
+    pub(crate) fn is_same_now(self) -> bool {
+        Self::load(self.atomic).bits == self.bits
+    }
+
     /// True if the word has not been created by a split yet: it has no level.
     #[inline]
     pub(crate) fn is_unmade(self) -> bool {
@@ -108,7 +114,7 @@ impl<'a, L: Layout> Loaded<'a, L> {
 
     /// The word with its reservation, if it has one.
     #[inline]
-    pub(super) fn word_in_table(self) -> Word<L> {
+    pub(crate) fn word_in_table(self) -> Word<L> {
         Word::<L>::unpack(self.bits.0)
     }
 }

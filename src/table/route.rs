@@ -122,6 +122,21 @@ impl<'a, L: Layout> View<'a, L> {
         (one, other, hint)
     }
 
+    /// The words of two buckets in the plane of the hint, in this order, and the hint. If both are in the
+    /// phase of the hint, they count for `fingerprint`; otherwise they say nothing about it.
+    #[inline(always)]
+    pub(crate) fn load_both_at_hint(
+        &self,
+        fingerprint: Fingerprint,
+        one: usize,
+        other: usize,
+    ) -> (Loaded<'a, L>, Loaded<'a, L>, Word<L>) {
+        let hint = self.hint();
+        let plane = self.plane_of_hint(hint, fingerprint);
+        let load = |bucket| Loaded::<L>::load(plane.atomic(bucket));
+        (load(one), load(other), hint)
+    }
+
     /// The words of two buckets, in this order.
     #[inline(always)]
     pub(crate) fn load_both_for_update(

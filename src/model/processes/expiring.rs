@@ -150,7 +150,7 @@ impl ExpiringProcesses {
                 start: 0,
                 most_members: processes,
                 members,
-                salt: 0,
+                own: Arc::new(sync::zeroed(2).expect("a few bytes")),
             };
             let raw = RawFilter::in_words(residents.len(), Levels::FIXED, OLDEST, place);
             let mut raw = raw.expect("enough words");

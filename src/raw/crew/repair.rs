@@ -1,6 +1,6 @@
 //! How a living process completes or undoes what a dead one has begun.
 
-use super::{Crew, HOPS, STRIPE, UNIQUE, unpacked};
+use super::{Crew, HANDS, STRIPE, UNIQUE, unpacked};
 use crate::{
     fault::{faulty, when_faulty},
     raw::{Now, RawFilter, hop::Hop},
@@ -99,7 +99,7 @@ impl<L: Layout> RawFilter<L> {
         now: &dyn Fn() -> Now<L>,
     ) -> Repaired {
         let mut done = Repaired::default();
-        let in_hand = HOPS.map(|hand| {
+        let in_hand = HANDS.map(|hand| {
             let (entry, from) = unpacked::<L>(crew.first_level, crew.read(line, hand));
             let hop = self.hop(entry, from)?;
             // Without the gate the move had not begun, or was over.
@@ -120,7 +120,7 @@ impl<L: Layout> RawFilter<L> {
             }
         }
         crew.free_gates(line, &mut done);
-        for hand in HOPS {
+        for hand in HANDS {
             crew.clear(line, hand);
         }
         let (bits, p) = unpacked::<L>(crew.first_level, crew.read(line, UNIQUE));

@@ -73,24 +73,24 @@ struct Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
+        with_slot(&self.seats, |slot| slot.forget(self));
         self.seats.give_back(self.turn, self.place);
     }
 }
 
-/// What a thread keeps, and whether a call uses it.
+/// The numbers of what a thread keeps, and whether a call uses it. It is apart from [`KEPT`], because an
+/// access to a thread's variable that needs no drop takes fewer instructions.
 struct Slot {
-    kept: Cell<Option<Kept>>,
-    /// The fields of `kept`, which can be read in place. The address is 0 if nothing is kept.
+    /// That of the [`Seats`]; 0 if nothing is kept.
     address: Cell<usize>,
     turn: Cell<u32>,
-    place: Cell<usize>,
+    place: Cell<u32>,
     is_in_use: Cell<bool>,
 }
 
 impl Slot {
     const fn new() -> Self {
         Self {
-            kept: Cell::new(None),
             address: Cell::new(0),
             turn: Cell::new(0),
             place: Cell::new(0),
@@ -101,7 +101,7 @@ impl Slot {
     /// The place that is kept, unless it is of another filter, or of the parent process, or in use by a
     /// call in which this one runs.
     #[inline]
-    fn begin(&self, address: usize, turn: u32) -> Option<usize> {
+    fn begin(&self, address: usize, turn: u32) -> Option<u32> {
         if self.address.get() != address || self.turn.get() != turn || self.is_in_use.get() {
             return None;
         }
@@ -109,14 +109,28 @@ impl Slot {
         Some(self.place.get())
     }
 
-    /// Keeps a place instead of the one that it has kept, unless that is in use.
-    fn keep(&self, kept: Kept) {
-        if !self.is_in_use.get() {
-            self.address.set(address(&kept.seats));
-            self.turn.set(kept.turn);
-            self.place.set(kept.place);
-            self.kept.set(Some(kept));
+    /// Nothing is kept any more, if this was.
+    fn forget(&self, kept: &Kept) {
+        let numbers = (self.address.get(), self.turn.get(), self.place.get());
+        if numbers == (address(&kept.seats), kept.turn, kept.place as u32) {
+            self.address.set(0);
         }
+    }
+}
+
+/// Keeps a place instead of the one in the same slot, unless that is in use, or the thread is about to
+/// end.
+fn keep(kept: Kept) {
+    let (seats, turn, place) = (kept.seats.clone(), kept.turn, kept.place);
+    let is_free = with_slot(&seats, |slot| !slot.is_in_use.get());
+    let swap = |all: &[Cell<Option<Kept>>; SLOTS]| all[slot_of(&seats)].replace(Some(kept));
+    // What was kept before is dropped here, and the slot then forgets it.
+    if is_free == Some(true) && KEPT.try_with(swap).map(drop).is_ok() {
+        with_slot(&seats, |slot| {
+            slot.address.set(address(&seats));
+            slot.turn.set(turn);
+            slot.place.set(place as u32);
+        });
     }
 }
 
@@ -125,21 +139,24 @@ const SLOTS: usize = 4;
 
 thread_local! {
     static OWN: [Slot; SLOTS] = const { [const { Slot::new() }; SLOTS] };
+    static KEPT: [Cell<Option<Kept>>; SLOTS] = const { [const { Cell::new(None) }; SLOTS] };
 }
 
 fn address(seats: &Arc<Seats>) -> usize {
     Arc::as_ptr(seats).addr()
 }
 
-/// Calls `with` with the slot of a filter, unless the thread is about to end. In a model there is none:
-/// all its threads run on one thread of the operating system, so they would share it.
+/// The number of the slot of a filter.
+#[inline]
+fn slot_of(seats: &Arc<Seats>) -> usize {
+    address(seats) / align_of::<u128>() % SLOTS
+}
+
+/// Calls `with` with the slot of a filter. In a model there is none: all its threads run on one thread of
+/// the operating system, so they would share it.
 #[inline]
 fn with_slot<R>(seats: &Arc<Seats>, with: impl FnOnce(&Slot) -> R) -> Option<R> {
-    if sync::IN_MODEL {
-        return None;
-    }
-    let slot = address(seats) / align_of::<u128>() % SLOTS;
-    OWN.try_with(|slots| with(&slots[slot])).ok()
+    (!sync::IN_MODEL).then(|| OWN.with(|slots| with(&slots[slot_of(seats)])))
 }
 
 impl Taken {
@@ -148,10 +165,20 @@ impl Taken {
     pub(super) fn take(seats: &Arc<Seats>, turn: u32, count: usize) -> Option<Self> {
         let kept = with_slot(seats, |slot| slot.begin(address(seats), turn));
         let place = match kept.flatten() {
-            Some(place) => place as u64 | WAS_KEPT,
+            Some(place) => u64::from(place) | WAS_KEPT,
             None => seats.take(turn, count)? as u64,
         };
         Some(Self(u64::from(turn) << BITS | place))
+    }
+
+    #[inline(always)]
+    pub(super) fn bits(self) -> u64 {
+        self.0
+    }
+
+    #[inline(always)]
+    pub(super) fn of_bits(bits: u64) -> Self {
+        Self(bits)
     }
 
     #[inline]
@@ -182,7 +209,7 @@ impl Taken {
             place: self.place(),
         };
         if self.place() < count {
-            with_slot(seats, |slot| slot.keep(kept));
+            keep(kept);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Reservations done wrong, for negative controls.
 
-use super::{Lost, Patience, Vacancy, Wanted};
+use super::{Absent, Lost, Patience, Vacancy, Wanted};
 use crate::{
     fault::{self, Fault},
     raw::{Now, RawFilter},
@@ -57,6 +57,18 @@ pub(super) fn reserve<L: Layout>(
             Err(Lost::Word)
         }
     }
+}
+
+/// [`RawFilter::insert_at_once`] with the fault that is switched on: only one that reads too early is one
+/// of its own.
+pub(super) fn insert_at_once<L: Layout>(
+    raw: &RawFilter<L>,
+    class: Class,
+    wanted: impl Wanted<L>,
+    token: u64,
+    absent: Absent<'_, L>,
+) -> bool {
+    fault::is(Fault::UniqueReadsEarly) && raw.insert_at_once(class, wanted, token, absent)
 }
 
 /// Gives a dead copy of the class the tag of `now`; false if there is none.
