@@ -108,7 +108,7 @@ impl Epochs<Shared> {
         // Acquire: as for the calls that go by it.
         let epoch = || self.epoch.word().load(Ordering::Acquire);
         let early = faulty!(None, EpochFirst => Some(epoch()));
-        // Acquire: the epochs of which these numbers are have begun.
+        // Acquire: the epochs with these numbers have begun.
         let order = fault::order(Step::Swept, Ordering::Acquire);
         let (swept, next) = (self.swept.word().load(order), self.beginning.next());
         // The epoch comes last, so it is at least as late as these two.
