@@ -153,11 +153,8 @@ impl Filter {
     /// take about a second in all.
     #[inline]
     pub fn insert(&self, item: &[u8], wait: impl FnMut() -> bool) -> Result<(), InsertError> {
-        in_either!(&self.any, filter => {
-            let hash = filter.hasher().hash_bytes(item);
-            let insert = || filter.insert_hash(hash);
-            insert().or_else(|error| self.again(error, wait, insert))
-        })
+        let insert = || self.insert_at_once(item);
+        insert().or_else(|error| self.again(error, wait, insert))
     }
 
     /// Adds `item` if it is absent; whether it was.
@@ -171,11 +168,8 @@ impl Filter {
         item: &[u8],
         wait: impl FnMut() -> bool,
     ) -> Result<bool, InsertError> {
-        in_either!(&self.any, filter => {
-            let hash = filter.hasher().hash_bytes(item);
-            let insert = || filter.insert_unique_hash(hash);
-            insert().or_else(|error| self.again(error, wait, insert))
-        })
+        let insert = || self.insert_unique_at_once(item);
+        insert().or_else(|error| self.again(error, wait, insert))
     }
 
     /// [`insert`](Self::insert) without another attempt.
