@@ -124,7 +124,7 @@ impl<L: Layout> RawFilter<L> {
         crew.take_line().or_else(|| self.take_line_again(crew))
     }
 
-    /// [`take_line`](Self::take_line), because all seats may be those of dead processes.
+    /// A line for this thread after a repair, which frees the seats of dead processes.
     #[cold]
     #[inline(never)]
     fn take_line_again(&self, crew: &Crew) -> Option<LineNumber> {

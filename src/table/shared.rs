@@ -137,16 +137,16 @@ impl Progress {
     /// The number of levels that are complete and that of segments in use, if these cannot be right. The
     /// filter may grow during the call.
     pub(super) fn wrong(&self) -> Option<[u64; 2]> {
-        let load = |word: usize, order| {
+        // Acquire: pairs with the Release of `publish` and of `complete_level`. All earlier levels are
+        // complete when a segment comes into use, and the segment of a level is in use when the level is
+        // complete.
+        let load = |word: usize, step| {
             let number: &AtomicU64 = &self.numbers[word];
-            number.load(order)
+            number.load(fault::order(step, Ordering::Acquire))
         };
-        // Acquire: all earlier levels are complete when a segment comes into use.
-        let in_use = || load(IN_USE, fault::order(Step::SeeSegments, Ordering::Acquire));
-        let before = in_use();
-        // Acquire: the segment of a level is in use when the level is complete.
-        let complete = load(COMPLETE, fault::order(Step::SeeHint, Ordering::Acquire));
-        let after = in_use();
+        let before = load(IN_USE, Step::SeeSegments);
+        let complete = load(COMPLETE, Step::SeeHint);
+        let after = load(IN_USE, Step::SeeSegments);
         let before = faulty!(before, SegmentsOnce => after);
         let is_right = complete <= after && after <= self.most as u64 && before <= complete + 1;
         (!is_right).then_some([complete, after])

@@ -110,6 +110,7 @@ fn is_natural(layout: Layout) -> bool {
 /// `get` returns null, or memory of the requested size, which is aligned to [`NATURAL`] if the size is
 /// at least that.
 unsafe fn with_alignment(layout: Layout, get: impl Fn(usize) -> *mut u8) -> *mut u8 {
+    // Relaxed: as in `allocations`.
     ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
     if is_natural(layout) {
         return get(layout.size());

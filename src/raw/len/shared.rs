@@ -54,8 +54,8 @@ impl SharedLen {
 
 #[cfg(not(any(guira_loom, guira_shuttle)))]
 impl SharedLen {
-    /// The shard of this thread. Those of a process follow each other, and the number of the process
-    /// chooses the first one.
+    /// The shard of this thread. The threads of a process count in successive shards, and the number of the
+    /// process chooses the first one.
     #[inline]
     pub(super) fn shard(&self) -> &AtomicU64 {
         // Relaxed: the number tells nothing else.
