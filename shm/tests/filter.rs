@@ -566,6 +566,29 @@ fn a_chain_of_children_uses_up_no_seats() {
     }
 }
 
+/// Children of a server inherit the parent's thread number. If that alone chose the shard, they would all
+/// write one cache line. The seat of a process, which it takes first, chooses as well.
+#[test]
+fn each_child_counts_in_a_shard_of_its_own() {
+    const ITEMS: u32 = 1_009;
+    const PROCESSES: u32 = 4;
+    fn chain(filter: &SharedFilter, process: u32) -> bool {
+        filter.attach().is_ok()
+            && (0..ITEMS).all(|item| filter.insert(&(process, item)).is_ok())
+            && (process == PROCESSES || in_child(|| chain(filter, process + 1)))
+    }
+    let directory = directory();
+    let file = directory.path().join("filter");
+    // With this seed no word of the table has the value of a shard.
+    let filter = create(&file, builder(8_000).seed(7));
+    assert!(chain(&filter, 1));
+    assert_eq!(filter.len(), (PROCESSES * ITEMS) as usize);
+    let bytes = std::fs::read(&file).unwrap();
+    let words = bytes.as_chunks().0.iter().copied().map(u64::from_ne_bytes);
+    let shards = words.filter(|&word| word == u64::from(ITEMS)).count();
+    assert_eq!(shards, PROCESSES as usize);
+}
+
 /// Each child begins the next one, and ends before that does. None gives its seat back.
 #[test]
 fn a_thousand_children_of_children_insert_and_end() {

@@ -15,7 +15,7 @@ use crate::{
     memory::{Members, Memory, Seat},
     raw::{
         RawFilter,
-        crew::{Crew, Line, Repaired},
+        crew::{Crew, Hand, Repaired, TakenLine},
         moves::{Fill, Hop},
         shared::SharedPlace,
     },
@@ -73,7 +73,13 @@ impl<const PHASE_BITS: u32> Process<PHASE_BITS> {
     /// Relocates a copy of `item`. False if the move was given up.
     pub fn relocate(&self, item: Item, from: usize) -> bool {
         self.0
-            .move_by(&self.line(), 0, hop(item, from), false, Fill::Hole)
+            .move_by(
+                &self.line().for_moves(),
+                Hand::First,
+                hop(item, from),
+                false,
+                Fill::Hole,
+            )
             .is_some()
     }
 
@@ -81,10 +87,11 @@ impl<const PHASE_BITS: u32> Process<PHASE_BITS> {
     /// first moves into the slot that the one before has left. False if one of them was given up.
     pub fn relocate_path(&self, path: &[(Item, usize)]) -> bool {
         let hops: Vec<Hop> = path.iter().map(|&(item, from)| hop(item, from)).collect();
-        self.0.relocate(&self.line(), hops.into_iter(), Fill::Hole)
+        self.0
+            .relocate(&self.line().for_moves(), hops.into_iter(), Fill::Hole)
     }
 
-    fn line(&self) -> Line<'_> {
+    fn line(&self) -> TakenLine<'_> {
         self.crew().line().expect("a line")
     }
 
@@ -282,7 +289,7 @@ impl<const PHASE_BITS: u32> Processes<PHASE_BITS> {
     /// The process holds the stripe of the item, and dies.
     pub fn die_in_hold(&self, process: usize, item: Item) {
         let (raw, line) = (&self.filters[process].0, self.filters[process].line());
-        raw.hold_and_stop(&line, item.0);
+        raw.hold_and_stop(&line.for_moves(), item.0);
         line.stop();
         self.die(process);
     }
@@ -290,7 +297,7 @@ impl<const PHASE_BITS: u32> Processes<PHASE_BITS> {
     /// The process names the stripe of the item, and dies before it holds it.
     pub fn die_before_hold(&self, process: usize, item: Item) {
         let (raw, line) = (&self.filters[process].0, self.filters[process].line());
-        raw.name_and_stop(&line, item.0);
+        raw.name_and_stop(&line.for_moves(), item.0);
         line.stop();
         self.die(process);
     }
@@ -298,7 +305,7 @@ impl<const PHASE_BITS: u32> Processes<PHASE_BITS> {
     /// The process holds the stripe of the item for a while. True if it was held until the end.
     pub fn hold(&self, process: usize, item: Item) -> bool {
         let (raw, line) = (&self.filters[process].0, self.filters[process].line());
-        raw.is_held_throughout(&line, item.0)
+        raw.is_held_throughout(&line.for_moves(), item.0)
     }
 
     /// The process reserves a slot of a bucket for the item, and dies.

@@ -135,10 +135,10 @@ impl<L: TimedLayout> RawFilter<L> {
         // Dead processes have gates and marks no longer.
         self.repair_dead(true);
         let mut left = Left::Ending;
-        let Some(line) = self.take_line(crew) else {
+        let Some(taken) = self.take_line(crew) else {
             return left;
         };
-        let line = crew.line_of(line);
+        let line = taken.for_moves();
         for _ in 0..MOST_PASSES {
             left = self.pass(&line, now, Some(&Cell::new(PATIENCE)));
             left = faulty!(left, GateOverlooked => Left::Nothing);
@@ -187,11 +187,12 @@ impl<L: TimedLayout> RawFilter<L> {
     pub(crate) fn stop_in_sweep(&self, buckets: usize) {
         let now = self.moment();
         when_faulty!(SweptFirst, self.time.sweep_ends(now));
-        let line = self.crew().and_then(|crew| crew.line()).expect("a line");
+        let taken = self.crew().and_then(|crew| crew.line()).expect("a line");
+        let line = taken.for_moves();
         let one = self.table.one_of_plane(0);
         for bucket in 0..buckets {
             self.expire(&line, &self.table.view(), one, bucket, now, None);
         }
-        line.stop();
+        taken.stop();
     }
 }

@@ -26,10 +26,11 @@ pub(crate) mod places;
 mod repair;
 mod seats;
 
-use places::Places;
+use places::{Places, PlacesAtHand};
 #[cfg(feature = "shared")]
 pub use repair::Repaired;
-use seats::{Seats, Taken};
+use seats::Seats;
+pub(super) use seats::Taken;
 
 use super::{
     hop::Hop,
@@ -42,7 +43,7 @@ use crate::{
     sync::{self, AtomicU64, Ordering},
     table::{class::Class, layout::Layout},
 };
-use std::{cell::Cell, num::NonZeroU64, sync::Arc};
+use std::{cell::Cell, sync::Arc};
 
 /// The most lines. Their numbers begin with 1, and are the tokens of `insert_unique`.
 pub(crate) const MAX_LINES: usize = 511;
@@ -50,11 +51,27 @@ pub(crate) const MAX_LINES: usize = 511;
 /// The words of a line: a cache line. (In a model only the words that it uses.)
 const LINE_WORDS: usize = if sync::IN_MODEL { 4 } else { 8 };
 
-/// The hands of a line: a path has the next move in hand before it has let the last one go.
+/// A hand of a line: a path has the next move in hand before it has let the last one go.
 ///
-/// Each is the word of the line that says which move its thread makes. A copy that is withheld is recorded
-/// like a move.
-const HANDS: [usize; 2] = [0, 1];
+/// Its number is that of the line's word that says which move the thread makes. A copy that is withheld is
+/// recorded like a move. (As an enum it is known to be below 2, so no index needs a check.)
+#[derive(Clone, Copy)]
+pub(crate) enum Hand {
+    First = 0,
+    Second = 1,
+}
+
+const HANDS: [Hand; 2] = [Hand::First, Hand::Second];
+
+impl Hand {
+    #[inline(always)]
+    pub(super) fn other(self) -> Self {
+        match self {
+            Self::First => Self::Second,
+            Self::Second => Self::First,
+        }
+    }
+}
 
 /// The word of a line that names the stripe which its thread may hold: its number and 1.
 const STRIPE: usize = 2;
@@ -87,7 +104,7 @@ pub(crate) trait Hands: Copy {
 
     /// Where the scans of all processes are, if processes share the filter.
     #[inline(always)]
-    fn places(&self) -> Option<&Places> {
+    fn places(&self) -> Option<PlacesAtHand<'_>> {
         self.line().map(|line| line.places)
     }
 }
@@ -110,50 +127,31 @@ impl Hands for &Line<'_> {
     }
 }
 
-/// The line of one thread for one call. No other thread has it, in any process that lives.
+/// A line that a thread has for one call, until this is dropped. No other thread has it, in any process
+/// that lives.
+pub(crate) struct TakenLine<'a> {
+    crew: &'a Crew,
+    words: &'a [AtomicU64; LINE_WORDS],
+    taken: Taken,
+}
+
+/// A line, and what a thread needs to make moves in it. (It is apart from [`TakenLine`], because most calls
+/// of `insert_unique` make no moves.)
 pub(crate) struct Line<'a> {
     crew: &'a Crew,
     words: &'a [AtomicU64; LINE_WORDS],
     /// From 1 on.
     number: usize,
-    taken: Taken,
     /// All gates, and where the scans of all processes are. A thread goes from a line to these by one load,
     /// because a load after an exchange waits for that.
     gates: &'a [AtomicU64],
-    places: &'a Places,
+    places: PlacesAtHand<'a>,
     /// The numbers of the gates of the two moves in hand, or [`NO_GATE`].
     in_hand: [Cell<usize>; 2],
 }
 
 /// The number of no gate.
 const NO_GATE: usize = usize::MAX;
-
-/// A line that a thread has taken. It is one number, so that calls return it in a register: the processor
-/// would wait for several numbers that are stored one by one, and loaded at once.
-#[derive(Clone, Copy)]
-pub(crate) struct LineNumber(NonZeroU64);
-
-/// The bits of [`Taken`] from which on a [`LineNumber`] has the number of the line.
-const NUMBER_SHIFT: u32 = 8;
-
-impl LineNumber {
-    #[inline(always)]
-    fn new(number: usize, taken: Taken) -> Option<Self> {
-        // A place has less than 8 bits, and a number less than 16.
-        NonZeroU64::new(taken.bits() | (number as u64) << NUMBER_SHIFT).map(Self)
-    }
-
-    #[inline(always)]
-    fn number(self) -> usize {
-        usize::from((self.0.get() >> NUMBER_SHIFT) as u16)
-    }
-
-    #[inline(always)]
-    fn taken(self) -> Taken {
-        let number = u64::from(u16::MAX) << NUMBER_SHIFT;
-        Taken::of_bits(self.0.get() & !number)
-    }
-}
 
 impl Crew {
     /// The most gates. They stay in the first-level cache.
@@ -205,12 +203,27 @@ impl Crew {
 
     /// A line for a call of this thread: the line of its last call, if the thread has kept it. There is
     /// none if all lines of this process are in use, or if the process cannot become a member.
-    #[inline]
-    pub(super) fn take_line(&self) -> Option<LineNumber> {
+    ///
+    /// It is inlined because the processor would wait for a [`TakenLine`] that is returned in memory: it is
+    /// stored word by word, and loaded at once.
+    #[inline(always)]
+    pub(super) fn take_line(&self) -> Option<TakenLine<'_>> {
         let seat = self.seat()?;
-        let taken = Taken::take(&self.in_use, seat.turn(), self.lines_of_member)?;
-        let number = self.lines_of(seat.member()).start + taken.place();
-        LineNumber::new(number, taken)
+        let kept = Taken::kept(&self.in_use, seat.turn());
+        let taken = kept.or_else(|| self.take_new_line(seat))?;
+        let words = self.lines[taken.number() * LINE_WORDS..].first_chunk();
+        Some(TakenLine {
+            crew: self,
+            words: words.expect("there are as many lines as places"),
+            taken,
+        })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_new_line(&self, seat: Seat) -> Option<Taken> {
+        let first = self.lines_of(seat.member()).start;
+        Taken::take(&self.in_use, seat.turn(), self.lines_of_member, first)
     }
 
     /// The seat of this process, which becomes a member if it is none yet; `None` if it cannot.
@@ -227,26 +240,10 @@ impl Crew {
         self.members.seat()
     }
 
-    /// The line with this number, which is given back when the line is dropped.
-    #[inline(always)]
-    pub(super) fn line_of(&self, number: LineNumber) -> Line<'_> {
-        let (number, taken) = (number.number(), number.taken());
-        let words = self.lines[number * LINE_WORDS..].first_chunk();
-        Line {
-            crew: self,
-            words: words.expect("there are as many lines as places"),
-            number,
-            taken,
-            gates: &self.gates,
-            places: &self.places,
-            in_hand: [const { Cell::new(NO_GATE) }; 2],
-        }
-    }
-
     /// A line for a call.
     #[cfg(all(guira_loom, feature = "shared"))]
-    pub(crate) fn line(&self) -> Option<Line<'_>> {
-        Some(self.line_of(self.take_line()?))
+    pub(crate) fn line(&self) -> Option<TakenLine<'_>> {
+        self.take_line()
     }
 
     /// The numbers of a member's lines.
@@ -277,47 +274,95 @@ impl Crew {
     }
 }
 
+/// Stores a word of a line: what the thread is about to do, or 0 once that is done.
+///
+/// Release: a thread that reads that a hold is over finds it over. Everything else that is read
+/// from a line was written by a dead thread, or is published by an exchange of the word it describes.
+#[inline(always)]
+fn note(words: &[AtomicU64; LINE_WORDS], at: usize, value: u64) {
+    let order = fault::order(Step::Note, Ordering::Release);
+    words[at].store(value, order);
+}
+
+impl TakenLine<'_> {
+    /// The number of the line, which is the token of its call of `insert_unique`.
+    #[inline(always)]
+    pub(super) fn token(&self) -> u64 {
+        self.taken.number() as u64
+    }
+
+    /// Records that this call may leave a reservation in one of the words of the class.
+    #[inline(always)]
+    pub(super) fn record_reservation<L: Layout>(&self, class: Class) {
+        let bits = class.fingerprint.bits();
+        let packed = packed::<L>(self.crew.first_level, bits, class.p);
+        note(self.words, UNIQUE, packed);
+    }
+
+    /// Records that no reservation of this call is left.
+    #[inline(always)]
+    pub(super) fn clear_reservation(&self) {
+        note(self.words, UNIQUE, 0);
+    }
+
+    /// The line for moves.
+    #[inline(always)]
+    pub(crate) fn for_moves(&self) -> Line<'_> {
+        Line {
+            crew: self.crew,
+            words: self.words,
+            number: self.taken.number(),
+            gates: &self.crew.gates,
+            places: self.crew.places.at_hand(),
+            in_hand: [const { Cell::new(NO_GATE) }; 2],
+        }
+    }
+
+    /// The thread stops for ever: its line stays as it is, and in use.
+    #[cfg(guira_loom)]
+    pub(crate) fn stop(self) -> usize {
+        let number = self.taken.number();
+        std::mem::forget(self);
+        number
+    }
+}
+
 impl<'a> Line<'a> {
     /// True if a thread makes moves on the gate of the class.
     pub(super) fn is_taken(&self, class: Class) -> bool {
         self.crew.is_taken(class)
     }
 
-    /// The number of the line, which is the token of its call of `insert_unique`.
-    pub(super) fn token(&self) -> u64 {
+    /// What the gates that this thread has taken say.
+    fn token(&self) -> u64 {
         self.number as u64
     }
 
-    /// Stores a word of the line: what the thread is about to do, or 0 once that is done.
-    ///
-    /// Release: a thread that reads that a hold is over finds it over. Everything else that is read
-    /// from a line was written by a dead thread, or is published by an exchange of the word it describes.
     fn note(&self, at: usize, value: u64) {
-        let order = fault::order(Step::Note, Ordering::Release);
-        self.words[at].store(value, order);
+        note(self.words, at, value);
     }
 
     /// Lets this thread make the move in one of its hands, 0 or 1, unless another thread makes moves
     /// on the same gate. Both the line and the gate then say so before the move has a mark.
-    pub(super) fn enter<L: Layout>(&self, hand: usize, hop: Hop) -> bool {
+    pub(super) fn enter<L: Layout>(&self, hand: Hand, hop: Hop) -> bool {
         if faulty!(true, LineLate => false) {
             self.record_move::<L>(hand, hop);
         }
         let has = self.take_gate::<L>(hand, hop);
         if !has {
-            self.note(hand, 0);
+            self.note(hand as usize, 0);
         }
         has
     }
 
     /// Records the move that this thread is about to make.
-    pub(super) fn record_move<L: Layout>(&self, hand: usize, hop: Hop) {
+    pub(super) fn record_move<L: Layout>(&self, hand: Hand, hop: Hop) {
         let packed = packed::<L>(self.crew.first_level, hop.entry.bits(), hop.from);
-        self.note(hand, packed);
+        self.note(hand as usize, packed);
     }
 
     /// Takes the gate of a move; false if another thread has it.
-    pub(super) fn take_gate<L: Layout>(&self, hand: usize, hop: Hop) -> bool {
+    pub(super) fn take_gate<L: Layout>(&self, hand: Hand, hop: Hop) -> bool {
         let (number, own) = (number_of_gate(self.gates, hop.class::<L>()), self.token());
         // Acquire: pairs with the Release of `leave`, so the marks of the last mover are gone.
         let order = fault::order(Step::Gate, Ordering::AcqRel);
@@ -329,21 +374,21 @@ impl<'a> Line<'a> {
         };
         let has = faulty!(has, NoGate => true);
         if has {
-            self.in_hand[hand].set(number);
+            self.in_hand[hand as usize].set(number);
         }
         has
     }
 
     /// The move in this hand is over, and none of its marks is left.
-    pub(super) fn leave(&self, hand: usize) {
-        let number = self.in_hand[hand].replace(NO_GATE);
+    pub(super) fn leave(&self, hand: Hand) {
+        let number = self.in_hand[hand as usize].replace(NO_GATE);
         // The other move may be on the same gate. Then that one frees it.
-        if number != NO_GATE && self.in_hand[1 - hand].get() != number {
+        if number != NO_GATE && self.in_hand[hand.other() as usize].get() != number {
             // Release: the marks are gone before another mover has the gate.
             let order = fault::order(Step::Leave, Ordering::Release);
             self.gates[number].store(0, order);
         }
-        self.note(hand, 0);
+        self.note(hand as usize, 0);
     }
 
     /// Records the stripe that this thread is about to hold.
@@ -363,28 +408,9 @@ impl<'a> Line<'a> {
             hold: Some(hold?),
         })
     }
-
-    /// Records that this call may leave a reservation in one of the words of the class.
-    pub(super) fn record_reservation<L: Layout>(&self, class: Class) {
-        let bits = class.fingerprint.bits();
-        self.note(UNIQUE, packed::<L>(self.crew.first_level, bits, class.p));
-    }
-
-    /// Records that no reservation of this call is left.
-    pub(super) fn clear_reservation(&self) {
-        self.note(UNIQUE, 0);
-    }
-
-    /// The thread stops for ever: its line stays as it is, and in use.
-    #[cfg(guira_loom)]
-    pub(crate) fn stop(self) -> usize {
-        let number = self.number;
-        std::mem::forget(self);
-        number
-    }
 }
 
-impl Drop for Line<'_> {
+impl Drop for TakenLine<'_> {
     /// The thread keeps its line for its next call, if that leaves enough lines for other threads.
     #[inline]
     fn drop(&mut self) {

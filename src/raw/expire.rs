@@ -19,7 +19,7 @@ mod wrong;
 
 use super::{
     Now, RawFilter,
-    crew::{Hands, Line},
+    crew::{Hand, Hands, Line},
     hop::Hop,
 };
 use crate::{
@@ -79,7 +79,7 @@ pub(super) enum Renewal<N> {
 }
 
 /// The hand of a line in which a copy is withheld. The thread makes no moves at that time.
-const HAND: usize = 0;
+const HAND: Hand = Hand::First;
 
 impl<L: Layout> RawFilter<L> {
     /// Empties the dead copies in the words of the class; true if there were any.

@@ -22,7 +22,7 @@ mod pass;
 mod registry;
 pub(crate) mod scan;
 
-use super::crew::places::{Place, Places};
+use super::crew::places::{Place, PlacesAtHand};
 use crate::{
     fault::faulty,
     sync::{Ordering, SmallCounter, fence_after_exchange, once::NoMemory},
@@ -84,7 +84,12 @@ impl Frontiers {
     /// True if no scan is between the two buckets, or at one of them. Call it after the outline is
     /// set in one of them. Only a filter that processes share has `places`.
     #[inline(always)]
-    pub(crate) fn may_cross(&self, places: Option<&Places>, from: usize, to: usize) -> bool {
+    pub(crate) fn may_cross(
+        &self,
+        places: Option<PlacesAtHand<'_>>,
+        from: usize,
+        to: usize,
+    ) -> bool {
         #[cfg(guira_loom)]
         if self.unused {
             return true;
@@ -98,22 +103,23 @@ impl Frontiers {
     /// True if the scans that run permit a move between the two buckets.
     #[cold]
     #[inline(never)]
-    fn permit(&self, places: Option<&Places>, from: usize, to: usize) -> bool {
+    fn permit(&self, places: Option<PlacesAtHand<'_>>, from: usize, to: usize) -> bool {
         self.look(places).permits(from, to)
     }
 
     /// True if no scan runs, as far as can be seen.
-    pub(crate) fn are_idle(&self, places: Option<&Places>) -> bool {
+    #[inline]
+    pub(crate) fn are_idle(&self, places: Option<PlacesAtHand<'_>>) -> bool {
         #[cfg(guira_loom)]
         if self.unused {
             return true;
         }
         // Relaxed: a hint; in `may_cross` the fences order it.
-        self.running.load(Ordering::Relaxed) == 0 && places.is_none_or(Places::are_idle)
+        self.running.load(Ordering::Relaxed) == 0 && places.is_none_or(PlacesAtHand::are_idle)
     }
 
     /// The scans that run, as far as can be seen.
-    pub(crate) fn look<'a>(&self, places: Option<&'a Places>) -> Look<'a> {
+    pub(crate) fn look<'a>(&self, places: Option<PlacesAtHand<'a>>) -> Look<'a> {
         Look {
             found: self.scans.load(),
             places,
@@ -182,7 +188,7 @@ impl Frontiers {
 /// The scans that a thread has found.
 pub(crate) struct Look<'a> {
     found: Found,
-    places: Option<&'a Places>,
+    places: Option<PlacesAtHand<'a>>,
     chunk_buckets: u32,
 }
 
@@ -202,7 +208,7 @@ impl Look<'_> {
     /// True if no scan of any process is between the two buckets, or at one of them.
     fn places_permit(&self, from: usize, to: usize) -> bool {
         let chunk = |bucket| bucket / self.chunk_buckets as usize;
-        let permit = |places: &Places| places.permit(chunk(from), chunk(to));
+        let permit = |places: PlacesAtHand<'_>| places.permit(chunk(from), chunk(to));
         faulty!(self.places.is_none_or(permit), PlacesIgnored => true)
     }
 }

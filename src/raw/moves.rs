@@ -16,7 +16,7 @@ pub(crate) use super::hop::Hop;
 
 use super::{
     RawFilter,
-    crew::Hands,
+    crew::{Hand, Hands},
     frontier::Frontiers,
     repeats::{self, Repeats},
     version::Stripe,
@@ -68,7 +68,7 @@ pub(super) struct Move<'a, L: Layout, H> {
     to: usize,
     hands: H,
     /// The hand of the line in which this move is.
-    hand: usize,
+    hand: Hand,
 }
 
 impl<L: Layout> RawFilter<L> {
@@ -76,14 +76,14 @@ impl<L: Layout> RawFilter<L> {
     /// `None` if the move was given up, in which case everything is as before.
     #[cfg(any(test, guira_loom, guira_faults, guira_shuttle))]
     pub(crate) fn move_resident(&self, hop: Hop, outlined: bool, fill: Fill) -> Option<Left> {
-        self.move_by(super::crew::Alone, 0, hop, outlined, fill)
+        self.move_by(super::crew::Alone, Hand::First, hop, outlined, fill)
     }
 
     /// Makes one move, which is in this hand of the thread's line, if the thread has one.
     pub(crate) fn move_by(
         &self,
         hands: impl Hands,
-        hand: usize,
+        hand: Hand,
         hop: Hop,
         outlined: bool,
         fill: Fill,
@@ -97,7 +97,7 @@ impl<L: Layout> RawFilter<L> {
 
     /// Returns the move of a hop, before its first step.
     #[inline(always)]
-    fn move_of<H: Hands>(&self, hands: H, hand: usize, hop: Hop) -> Move<'_, L, H> {
+    fn move_of<H: Hands>(&self, hands: H, hand: Hand, hop: Hop) -> Move<'_, L, H> {
         Move {
             table: &self.table,
             frontiers: &self.frontiers,
@@ -157,7 +157,7 @@ impl<L: Layout, H: Hands> Move<'_, L, H> {
     }
 
     /// Takes the gate of a move, if processes share the filter. Returns false if another thread has it.
-    fn enter(&self, hand: usize, hop: Hop) -> bool {
+    fn enter(&self, hand: Hand, hop: Hop) -> bool {
         self.hands
             .line()
             .is_none_or(|line| line.enter::<L>(hand, hop))
@@ -182,7 +182,7 @@ impl<L: Layout, H: Hands> Move<'_, L, H> {
     /// may belong to another plane. The next move begins with its own gate.
     fn leave_next(&self) {
         if let Some(line) = self.hands.line() {
-            faulty!(line.leave(1 - self.hand), NextGateKept => ());
+            faulty!(line.leave(self.hand.other()), NextGateKept => ());
         }
     }
 
@@ -190,7 +190,7 @@ impl<L: Layout, H: Hands> Move<'_, L, H> {
     /// been taken: the outline is a mark like others.
     fn admitted(&self, fill: Fill) -> Fill {
         if let (Some(_), Fill::Outline(entry)) = (self.hands.line(), fill)
-            && !self.enter(1 - self.hand, self.next_hop(entry))
+            && !self.enter(self.hand.other(), self.next_hop(entry))
         {
             return Fill::Hole;
         }

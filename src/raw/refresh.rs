@@ -158,7 +158,7 @@ impl<L: Layout> RawFilter<L> {
             && let Some(crew) = self.crew()
         {
             return match self.take_line(crew) {
-                Some(line) => self.renew_by(&crew.line_of(line), bucket, loaded, entry, young),
+                Some(line) => self.renew_by(&line.for_moves(), bucket, loaded, entry, young),
                 None => Renewal::Gated,
             };
         }

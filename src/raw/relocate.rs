@@ -9,7 +9,7 @@
 
 use super::{
     RawFilter,
-    crew::{Alone, Crew, Hands, LineNumber},
+    crew::{Alone, Crew, Hand, Hands, TakenLine},
     moves::{Fill, Hop, Left},
     search::{Found, Search},
 };
@@ -108,10 +108,10 @@ impl<L: Layout> RawFilter<L> {
     #[cold]
     #[inline(never)]
     fn insert_by_line(&self, crew: &Crew, class: Class, entry: Entry) -> Result<(), InsertError> {
-        let Some(number) = self.take_line(crew) else {
+        let Some(taken) = self.take_line(crew) else {
             return Err(InsertError::TooManyInFlight);
         };
-        let line = crew.line_of(number);
+        let line = taken.for_moves();
         if self.expire_pair(&line, class) && self.claim(class, entry) {
             return Ok(());
         }
@@ -120,14 +120,14 @@ impl<L: Layout> RawFilter<L> {
 
     /// A line for this thread. There is none if too many calls are in flight.
     #[inline(always)]
-    pub(super) fn take_line(&self, crew: &Crew) -> Option<LineNumber> {
+    pub(super) fn take_line<'a>(&self, crew: &'a Crew) -> Option<TakenLine<'a>> {
         crew.take_line().or_else(|| self.take_line_again(crew))
     }
 
     /// A line for this thread after a repair, which frees the seats of dead processes.
     #[cold]
     #[inline(never)]
-    fn take_line_again(&self, crew: &Crew) -> Option<LineNumber> {
+    fn take_line_again<'a>(&self, crew: &'a Crew) -> Option<TakenLine<'a>> {
         self.repair_dead(false);
         crew.take_line()
     }
@@ -201,6 +201,7 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// Makes one search, and the moves or splits that it leads to.
+    #[inline(always)]
     fn round(
         &self,
         hands: impl Hands,
@@ -303,6 +304,7 @@ impl<L: Layout> RawFilter<L> {
 
     /// Moves the hole at the end of a path to its beginning and stores `last` there. Hops are given
     /// from the last to the first. Returns false if another thread interfered; no item is lost then.
+    #[inline(always)]
     pub(crate) fn relocate(
         &self,
         hands: impl Hands,
@@ -311,15 +313,15 @@ impl<L: Layout> RawFilter<L> {
     ) -> bool {
         let mut hops = hops.peekable();
         let (mut length, mut filled) = (0, matches!(last, Fill::Hole));
-        let mut outlined = false;
+        let (mut hand, mut outlined) = (Hand::First, false);
         while let Some(hop) = hops.next() {
             let fill = hops.peek().map_or(last, |next| Fill::Outline(next.entry));
-            let hand = length as usize & 1;
             let Some(moved) = self.move_by(hands, hand, hop, outlined, fill) else {
                 filled = false;
                 break;
             };
             length += 1;
+            hand = hand.other();
             outlined = moved == Left::Filled;
             filled = outlined || matches!(fill, Fill::Hole);
         }

@@ -144,7 +144,8 @@ impl<L: Layout> RawFilter<L> {
     ) -> Option<bool> {
         let stripe = self.versions.of(class);
         let killed = if let Some(crew) = self.crew() {
-            let line = crew.line_of(self.take_line(crew)?);
+            let taken = self.take_line(crew)?;
+            let line = taken.for_moves();
             let _hold = line.hold(stripe, self.versions.number_of(class))?;
             self.kill_if_decided(class, entry, to, from)
         } else {

@@ -7,7 +7,12 @@
 //! | checked by | insert, growth_insert |
 //! | break it | `cargo xtask break SearchForgetsPlane` |
 
-use super::{RawFilter, crew::Hands, moves::Hop};
+use super::{
+    RawFilter,
+    crew::{Hands, Line},
+    frontier::Look,
+    moves::Hop,
+};
 use crate::{
     fault::faulty,
     memory::Storage,
@@ -94,8 +99,9 @@ pub(crate) struct Search {
 
 impl Search {
     /// Searches from `roots`, buckets of `fingerprint`, for a word with an empty slot. A `wary` search
-    /// checks every stripe before it follows a move, not only the stripes of a path that it found.
-    /// That is slower, and held stripes are rare.
+    /// checks the stripe and the gate of each hop before it follows it. Other searches check only the
+    /// stripes of a path that they have found: that is faster, and it is rare that a stripe is held or a
+    /// gate taken.
     pub(crate) fn run<L: Layout>(
         &mut self,
         raw: &RawFilter<L>,
@@ -128,11 +134,7 @@ impl Search {
         }
         let places = hands.places();
         let scans = (!raw.frontiers.are_idle(places)).then(|| raw.frontiers.look(places));
-        let is_held = |hop: Hop| {
-            let class = hop.class::<L>();
-            raw.versions.of(class).is_held()
-                || hands.line().is_some_and(|line| line.is_taken(class))
-        };
+        let checks_hops = wary || scans.is_some();
         let mut blocked = false;
         let (mut next, mut probes) = (0, 0);
         while next < self.nodes.len() && probes < max_probes {
@@ -156,18 +158,13 @@ impl Search {
                 let to = alternate(fingerprint, from.bucket(), view.buckets());
                 raw.expire_on_the_way(hands, &view, fingerprint, to, now);
                 let word = view.load_for_update(fingerprint, to).word();
-                // A scan or a held stripe would stop the move after its outline.
-                let parted = scans
-                    .as_ref()
-                    .is_some_and(|scans| !scans.permits(from.bucket(), to));
                 let hop = Hop {
                     entry,
                     from: from.bucket(),
                     to,
                 };
-                self.parted |= parted;
-                let held = wary && is_held(hop);
-                if parted || held || !word.is_unmarked() {
+                let stopped = checks_hops && self.is_stopped(raw, hands, scans.as_ref(), wary, hop);
+                if stopped || !word.is_unmarked() {
                     blocked = true;
                     continue;
                 }
@@ -178,7 +175,7 @@ impl Search {
                 }
                 self.push(to, entry, parent);
                 if word.has_vacancy() {
-                    if !self.hops().any(is_held) {
+                    if self.is_free(raw) {
                         return Found::Path;
                     }
                     blocked = true;
@@ -195,6 +192,30 @@ impl Search {
         } else {
             Found::Nothing
         }
+    }
+
+    /// True if a scan, or another thread, would stop a move after its outline.
+    #[cold]
+    #[inline(never)]
+    fn is_stopped<L: Layout>(
+        &mut self,
+        raw: &RawFilter<L>,
+        hands: impl Hands,
+        scans: Option<&Look<'_>>,
+        wary: bool,
+        hop: Hop,
+    ) -> bool {
+        let parted = scans.is_some_and(|scans| !scans.permits(hop.from, hop.to));
+        self.parted |= parted;
+        let is_taken = |line: &Line<'_>| line.is_taken(hop.class::<L>());
+        parted || wary && (is_held(raw, hop) || hands.line().is_some_and(is_taken))
+    }
+
+    /// True if no stripe of the path's hops is held. (This is apart from the loop, which has no registers
+    /// to spare.)
+    #[inline(never)]
+    fn is_free<L: Layout>(&self, raw: &RawFilter<L>) -> bool {
+        !self.hops().any(|hop| is_held(raw, hop))
     }
 
     #[inline(always)]
@@ -291,6 +312,11 @@ impl Search {
             })
         })
     }
+}
+
+/// True if a thread holds the stripe of a hop.
+fn is_held<L: Layout>(raw: &RawFilter<L>, hop: Hop) -> bool {
+    raw.versions.of(hop.class::<L>()).is_held()
 }
 
 #[cfg(test)]

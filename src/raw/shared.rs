@@ -169,7 +169,7 @@ impl<L: Layout> RawFilter<L> {
             holds: self.versions.held(),
             is_scanned: !self
                 .frontiers
-                .are_idle(self.crew().map(|crew| &*crew.places)),
+                .are_idle(self.crew().map(|crew| crew.places.at_hand())),
             ..Census::default()
         };
         let level = self.table.scan_level();

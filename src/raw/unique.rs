@@ -269,7 +269,12 @@ impl<L: Layout> RawFilter<L> {
         if let Look::Present = look {
             return Ok(false);
         }
-        let call = |token| self.insert_wanted_by(Alone, class, wanted, token, look);
+        let call = |token| {
+            if self.is_inserted_at_once(class, wanted, token, look) {
+                return Ok(true);
+            }
+            self.insert_wanted_in_rounds(Alone, class, wanted, token)
+        };
         with_token(call).unwrap_or(Err(InsertError::TooManyInFlight))
     }
 
@@ -286,12 +291,16 @@ impl<L: Layout> RawFilter<L> {
         if let Look::Present = look {
             return Ok(false);
         }
-        let Some(number) = self.take_line(crew) else {
+        let Some(line) = self.take_line(crew) else {
             return Err(InsertError::TooManyInFlight);
         };
-        let line = crew.line_of(number);
         line.record_reservation::<L>(class);
-        let result = self.insert_wanted_by(&line, class, wanted, line.token(), look);
+        let token = line.token();
+        let result = if self.is_inserted_at_once(class, wanted, token, look) {
+            Ok(true)
+        } else {
+            self.insert_wanted_in_rounds(&line.for_moves(), class, wanted, token)
+        };
         line.clear_reservation();
         result
     }
@@ -313,24 +322,22 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
+    /// True if the look has found no copy and this call has added one since.
     #[inline(always)]
-    fn insert_wanted_by(
+    fn is_inserted_at_once(
         &self,
-        hands: impl Hands,
         class: Class,
         wanted: impl Wanted<L>,
         token: u64,
         look: Look<'_, L>,
-    ) -> Result<bool, InsertError> {
-        if let Look::Absent(absent) = look
-            && faulty!(
-                self.insert_at_once(class, wanted, token, absent),
-                in Unique => wrong::insert_at_once(self, class, wanted, token, absent)
-            )
-        {
-            return Ok(true);
-        }
-        self.insert_wanted_in_rounds(hands, class, wanted, token)
+    ) -> bool {
+        let Look::Absent(absent) = look else {
+            return false;
+        };
+        faulty!(
+            self.insert_at_once(class, wanted, token, absent),
+            in Unique => wrong::insert_at_once(self, class, wanted, token, absent)
+        )
     }
 
     /// Adds the class if nothing has changed since the look. The loop of

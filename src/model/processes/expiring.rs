@@ -6,7 +6,11 @@ use crate::{
     fault::Fault,
     memory::Memory,
     model::{Item, expiring::Tagged, hop},
-    raw::{RawFilter, crew::Repaired, moves::Fill},
+    raw::{
+        RawFilter,
+        crew::{Hand, Repaired},
+        moves::Fill,
+    },
     step::Step,
     sync::{self, AtomicU64, Ordering},
     table::{
@@ -114,8 +118,11 @@ impl ExpiringProcess {
         let crew = self.0.crew().expect("processes share it");
         let mut hop = hop(item, from);
         hop.entry = entry(item, seen);
-        let line = crew.line().expect("a line");
-        self.0.move_by(&line, 0, hop, false, Fill::Hole).is_some()
+        let taken = crew.line().expect("a line");
+        let line = taken.for_moves();
+        self.0
+            .move_by(&line, Hand::First, hop, false, Fill::Hole)
+            .is_some()
     }
 
     /// A thread has the gate of the item for a while. False if another one had it.

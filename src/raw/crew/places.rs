@@ -23,6 +23,13 @@ pub(crate) struct Places {
     members: Arc<dyn Members>,
 }
 
+/// [`Places`] with their bits at hand: a mover looks at these after an exchange, and loads wait for it.
+#[derive(Clone, Copy)]
+pub(crate) struct PlacesAtHand<'a> {
+    count: &'a [AtomicU64],
+    all: &'a Places,
+}
+
 /// The place of one scan, in one of its passes.
 pub(crate) struct Place {
     all: Arc<Places>,
@@ -100,31 +107,16 @@ impl Places {
         })
     }
 
-    fn first_of(&self, member: usize) -> usize {
-        member * self.places_of_member
-    }
-
-    /// True if no scan runs, as far as can be seen.
-    pub(crate) fn are_idle(&self) -> bool {
-        // Acquire: a mover that sees no scan may move anywhere, because what it read was read before.
-        let load = |bits: &AtomicU64| bits.load(Ordering::Acquire);
-        // Without a loop, and without a branch for each word: they are nearly always 0.
-        match self.count.first_chunk::<GROUPS>() {
-            Some(all) => all.iter().fold(0, |any, bits| any | load(bits)) == 0,
-            None => self.count.iter().all(|bits| load(bits) == 0),
+    #[inline(always)]
+    pub(crate) fn at_hand(&self) -> PlacesAtHand<'_> {
+        PlacesAtHand {
+            count: &self.count,
+            all: self,
         }
     }
 
-    /// True if no scan is between the chunks, or at one of them.
-    pub(crate) fn permit(&self, from: usize, to: usize) -> bool {
-        self.count.iter().enumerate().all(|(group, bits)| {
-            // Acquire: as in `are_idle`.
-            let bits = bits.load(Ordering::Acquire);
-            let of_group = (0..BITS).filter(|bit| bits >> bit & 1 == 1);
-            let mut places = of_group.filter_map(|bit| self.places.get(group * BITS + bit));
-            // Acquire: chunks that are said to be scanned were read before.
-            places.all(|place| permits(place.load(Ordering::Acquire) & POSITION, from, to))
-        })
+    fn first_of(&self, member: usize) -> usize {
+        member * self.places_of_member
     }
 
     /// The scans of a dead process are over. Returns their number.
@@ -143,6 +135,32 @@ impl Places {
         // Release: what the scan has read was read before a mover sees no scan.
         let order = fault::order(Step::Vanish, Ordering::Release);
         bits.fetch_and(!bit, order) & bit != 0
+    }
+}
+
+impl PlacesAtHand<'_> {
+    /// True if no scan runs, as far as can be seen.
+    #[inline(always)]
+    pub(crate) fn are_idle(self) -> bool {
+        // Acquire: a mover that sees no scan may move anywhere, because what it read was read before.
+        let load = |bits: &AtomicU64| bits.load(Ordering::Acquire);
+        // Without a loop, and without a branch for each word: they are nearly always 0.
+        match self.count.first_chunk::<GROUPS>() {
+            Some(all) => all.iter().fold(0, |any, bits| any | load(bits)) == 0,
+            None => self.count.iter().all(|bits| load(bits) == 0),
+        }
+    }
+
+    /// True if no scan is between the chunks, or at one of them.
+    pub(crate) fn permit(self, from: usize, to: usize) -> bool {
+        self.count.iter().enumerate().all(|(group, bits)| {
+            // Acquire: as in `are_idle`.
+            let bits = bits.load(Ordering::Acquire);
+            let of_group = (0..BITS).filter(|bit| bits >> bit & 1 == 1);
+            let mut places = of_group.filter_map(|bit| self.all.places.get(group * BITS + bit));
+            // Acquire: chunks that are said to be scanned were read before.
+            places.all(|place| permits(place.load(Ordering::Acquire) & POSITION, from, to))
+        })
     }
 }
 

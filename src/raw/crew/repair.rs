@@ -100,7 +100,7 @@ impl<L: Layout> RawFilter<L> {
     ) -> Repaired {
         let mut done = Repaired::default();
         let in_hand = HANDS.map(|hand| {
-            let (entry, from) = unpacked::<L>(crew.first_level, crew.read(line, hand));
+            let (entry, from) = unpacked::<L>(crew.first_level, crew.read(line, hand as usize));
             let hop = self.hop(entry, from)?;
             // Without the gate the move had not begun, or was over.
             let has_begun = crew.is_taken_by(line, hop.class::<L>());
@@ -121,7 +121,7 @@ impl<L: Layout> RawFilter<L> {
         }
         crew.free_gates(line, &mut done);
         for hand in HANDS {
-            crew.clear(line, hand);
+            crew.clear(line, hand as usize);
         }
         let (bits, p) = unpacked::<L>(crew.first_level, crew.read(line, UNIQUE));
         if let Some(hop) = self.hop(bits, p) {

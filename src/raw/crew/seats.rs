@@ -2,7 +2,7 @@
 
 // Unchecked: only the threads of one process share it, and in a model a place is a number.
 use crate::sync::{self, Ordering, unchecked::AtomicU64};
-use std::{cell::Cell, sync::Arc};
+use std::{cell::Cell, num::NonZeroU64, sync::Arc};
 
 /// A bit for each place, and the turn of the process for which they count.
 ///
@@ -56,35 +56,43 @@ impl Seats {
     }
 }
 
-/// A place that a thread has taken for one call: the turn, [`WAS_KEPT`] and the place in one number.
-#[derive(Clone, Copy)]
-pub(super) struct Taken(u64);
+/// A place that a thread has taken for one call.
+///
+/// ```text
+/// 63    32 31         30  24 23    8 7     0
+/// [ turn ] [ was kept ][ 0 ][ number ][ place ]
+/// ```
+///
+/// The number is what the caller calls the place by, from 1 on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Taken(NonZeroU64);
 
 /// The bit of a place that the thread had from an earlier call.
 const WAS_KEPT: u64 = 1 << (BITS - 1);
+
+/// The lowest bit of the number of a place. (A place has less than 8 bits, and a number less than 16.)
+const NUMBER_SHIFT: u32 = 8;
 
 /// A place that a thread keeps between its calls, so that a call makes no exchange to take it. It is given
 /// back when this is dropped.
 struct Kept {
     seats: Arc<Seats>,
-    turn: u32,
-    place: usize,
+    taken: Taken,
 }
 
 impl Drop for Kept {
     fn drop(&mut self) {
         with_slot(&self.seats, |slot| slot.forget(self));
-        self.seats.give_back(self.turn, self.place);
+        self.seats.give_back(self.taken.turn(), self.taken.place());
     }
 }
 
-/// The numbers of what a thread keeps, and whether a call uses it. It is apart from [`KEPT`], because an
+/// What a thread keeps, and whether a call uses it. It is apart from [`KEPT`], because an
 /// access to a thread's variable that needs no drop takes fewer instructions.
 struct Slot {
     /// That of the [`Seats`]; 0 if nothing is kept.
     address: Cell<usize>,
-    turn: Cell<u32>,
-    place: Cell<u32>,
+    taken: Cell<Option<Taken>>,
     is_in_use: Cell<bool>,
 }
 
@@ -92,8 +100,7 @@ impl Slot {
     const fn new() -> Self {
         Self {
             address: Cell::new(0),
-            turn: Cell::new(0),
-            place: Cell::new(0),
+            taken: Cell::new(None),
             is_in_use: Cell::new(false),
         }
     }
@@ -101,18 +108,18 @@ impl Slot {
     /// The place that is kept, unless it is of another filter, or of the parent process, or in use by a
     /// call in which this one runs.
     #[inline]
-    fn begin(&self, address: usize, turn: u32) -> Option<u32> {
-        if self.address.get() != address || self.turn.get() != turn || self.is_in_use.get() {
+    fn begin(&self, address: usize, turn: u32) -> Option<Taken> {
+        if self.address.get() != address || self.is_in_use.get() {
             return None;
         }
+        let taken = self.taken.get().filter(|taken| taken.turn() == turn)?;
         self.is_in_use.set(true);
-        Some(self.place.get())
+        Some(taken)
     }
 
     /// Nothing is kept any more, if this was.
     fn forget(&self, kept: &Kept) {
-        let numbers = (self.address.get(), self.turn.get(), self.place.get());
-        if numbers == (address(&kept.seats), kept.turn, kept.place as u32) {
+        if self.address.get() == address(&kept.seats) && self.taken.get() == Some(kept.taken) {
             self.address.set(0);
         }
     }
@@ -121,15 +128,14 @@ impl Slot {
 /// Keeps a place instead of the one in the same slot, unless that is in use, or the thread is about to
 /// end.
 fn keep(kept: Kept) {
-    let (seats, turn, place) = (kept.seats.clone(), kept.turn, kept.place);
+    let (seats, taken) = (kept.seats.clone(), kept.taken);
     let is_free = with_slot(&seats, |slot| !slot.is_in_use.get());
     let swap = |all: &[Cell<Option<Kept>>; SLOTS]| all[slot_of(&seats)].replace(Some(kept));
     // What was kept before is dropped here, and the slot then forgets it.
     if is_free == Some(true) && KEPT.try_with(swap).map(drop).is_ok() {
         with_slot(&seats, |slot| {
             slot.address.set(address(&seats));
-            slot.turn.set(turn);
-            slot.place.set(place as u32);
+            slot.taken.set(Some(taken));
         });
     }
 }
@@ -160,34 +166,36 @@ fn with_slot<R>(seats: &Arc<Seats>, with: impl FnOnce(&Slot) -> R) -> Option<R> 
 }
 
 impl Taken {
-    /// The place that this thread has kept, or one of the first `count`; `None` if all are taken.
-    #[inline]
-    pub(super) fn take(seats: &Arc<Seats>, turn: u32, count: usize) -> Option<Self> {
-        let kept = with_slot(seats, |slot| slot.begin(address(seats), turn));
-        let place = match kept.flatten() {
-            Some(place) => u64::from(place) | WAS_KEPT,
-            None => seats.take(turn, count)? as u64,
-        };
-        Some(Self(u64::from(turn) << BITS | place))
-    }
-
+    /// The place that this thread has kept, unless it is in use.
     #[inline(always)]
-    pub(super) fn bits(self) -> u64 {
-        self.0
+    pub(super) fn kept(seats: &Arc<Seats>, turn: u32) -> Option<Self> {
+        with_slot(seats, |slot| slot.begin(address(seats), turn)).flatten()
     }
 
+    /// One of the first `count` places; `None` if all are taken. The first place has the number `first`,
+    /// which is above 0.
+    pub(super) fn take(seats: &Seats, turn: u32, count: usize, first: usize) -> Option<Self> {
+        let place = seats.take(turn, count)?;
+        let number = ((first + place) as u64) << NUMBER_SHIFT;
+        NonZeroU64::new(u64::from(turn) << BITS | number | place as u64).map(Self)
+    }
+
+    fn turn(self) -> u32 {
+        (self.0.get() >> BITS) as u32
+    }
+
+    /// The number of the place.
     #[inline(always)]
-    pub(super) fn of_bits(bits: u64) -> Self {
-        Self(bits)
+    pub(super) fn number(self) -> usize {
+        usize::from((self.0.get() >> NUMBER_SHIFT) as u16)
     }
 
-    #[inline]
-    pub(super) fn place(self) -> usize {
-        (self.0 & (WAS_KEPT - 1)) as usize
+    fn place(self) -> usize {
+        usize::from(self.0.get() as u8)
     }
 
     fn was_kept(self) -> bool {
-        self.0 & WAS_KEPT != 0
+        self.0.get() & WAS_KEPT != 0
     }
 
     /// The call is over. The thread keeps the place for its next call, if it is one of the first `count`.
@@ -205,8 +213,7 @@ impl Taken {
         // It is given back when this is dropped.
         let kept = Kept {
             seats: seats.clone(),
-            turn: (self.0 >> BITS) as u32,
-            place: self.place(),
+            taken: Self(self.0 | WAS_KEPT),
         };
         if self.place() < count {
             keep(kept);
@@ -218,6 +225,14 @@ impl Taken {
 mod tests {
     use super::*;
     use std::thread;
+
+    /// The place for a call, which is number 1 or above.
+    fn taken(seats: &Arc<Seats>, turn: u32, count: usize) -> Taken {
+        let taken = Taken::kept(seats, turn).or_else(|| Taken::take(seats, turn, count, 1));
+        let taken = taken.unwrap();
+        assert_eq!(taken.number(), 1 + taken.place());
+        taken
+    }
 
     #[test]
     fn a_place_has_one_owner_and_a_new_turn_finds_all_free() {
@@ -234,7 +249,7 @@ mod tests {
     #[test]
     fn a_thread_keeps_its_place_and_gives_it_back_at_its_end() {
         let seats = Arc::new(Seats::default());
-        let take = || Taken::take(&seats, 1, 4).unwrap();
+        let take = || taken(&seats, 1, 4);
         let free = thread::scope(|scope| {
             let thread = scope.spawn(|| {
                 take().end(&seats, 2);
@@ -260,7 +275,7 @@ mod tests {
     fn a_place_beyond_the_first_ones_is_not_kept() {
         let seats = Arc::new(Seats::default());
         assert_eq!(seats.take(1, 2), Some(0));
-        let call = Taken::take(&seats, 1, 2).unwrap();
+        let call = taken(&seats, 1, 2);
         call.end(&seats, 1);
         assert_eq!((call.place(), seats.take(1, 2)), (1, Some(1)));
     }
@@ -270,13 +285,13 @@ mod tests {
         // More filters than slots.
         let filters: [_; 2 * SLOTS] = std::array::from_fn(|_| Arc::new(Seats::default()));
         for seats in &filters {
-            Taken::take(seats, 1, 2).unwrap().end(seats, 2);
+            taken(seats, 1, 2).end(seats, 2);
         }
         let is_kept = |seats: &&Arc<Seats>| seats.take(1, 2) == Some(1);
         assert!(filters.iter().filter(is_kept).count() <= SLOTS);
         // As in a child process: in its turn all places are free.
         for seats in &filters {
-            let call = Taken::take(seats, 2, 2).unwrap();
+            let call = taken(seats, 2, 2);
             assert!(call.place() == 0 && !call.was_kept());
             call.end(seats, 2);
         }

@@ -28,7 +28,8 @@ impl<L: Layout> RawFilter<L> {
         refreshes: bool,
         steps: usize,
     ) {
-        let line = self.crew().and_then(|crew| crew.line()).expect("a line");
+        let taken = self.crew().and_then(|crew| crew.line()).expect("a line");
+        let line = taken.for_moves();
         let hop = self.hop_out_of(bucket, entry);
         let note = || {
             line.record_move::<L>(HAND, hop);
@@ -69,12 +70,13 @@ impl<L: Layout> RawFilter<L> {
                 break;
             }
         }
-        line.stop();
+        taken.stop();
     }
 
     /// A thread has the gate of a copy for a while, as a mover has before its outline.
     pub(crate) fn pass_gate(&self, bucket: usize, entry: Entry) -> bool {
-        let line = self.crew().and_then(|crew| crew.line()).expect("a line");
+        let taken = self.crew().and_then(|crew| crew.line()).expect("a line");
+        let line = taken.for_moves();
         let has = line.enter::<L>(HAND, self.hop_out_of(bucket, entry));
         if has {
             line.leave(HAND);

@@ -3,7 +3,10 @@
 use super::{Fill, Hop, Left, Move};
 use crate::{
     fault::{self, Fault},
-    raw::{RawFilter, crew::Line},
+    raw::{
+        RawFilter,
+        crew::{Hand, Line, TakenLine},
+    },
     step::Step as Name,
     table::{class::Class, entry::Entry, layout::Layout, word::Bucket},
 };
@@ -19,9 +22,10 @@ impl<L: Layout> RawFilter<L> {
     /// Erase leaves its outline. Returns the number of the thread's line.
     pub(crate) fn stop_in_move(&self, hop: Hop, next: Option<Entry>, steps: usize) -> usize {
         let crew = self.crew().expect("a filter that processes share");
-        let line = crew.line().expect("a line");
-        make(&self.move_of(&line, 0, hop), &line, next, steps);
-        line.stop()
+        let taken = crew.line().expect("a line");
+        let line = taken.for_moves();
+        make(&self.move_of(&line, Hand::First, hop), &line, next, steps);
+        taken.stop()
     }
 }
 
@@ -35,10 +39,10 @@ fn make<L: Layout>(
 ) {
     let (hop, no_line) = (it.hop(), fault::is(Fault::LineLate));
     let say = || {
-        line.record_move::<L>(0, hop);
+        line.record_move::<L>(Hand::First, hop);
         true
     };
-    let gate = || line.take_gate::<L>(0, hop);
+    let gate = || line.take_gate::<L>(Hand::First, hop);
     let outline = || it.is_movable() && it.outline();
     let first: [Step<'_>; 3] = if no_line {
         [&gate, &outline, &say]
@@ -58,11 +62,12 @@ fn make<L: Layout>(
     let then: [Step<'_>; 4] = [&advance, &shadow, &decide, &deliver];
     let say_next = || {
         next.is_none_or(|entry| {
-            line.record_move::<L>(1, it.next_hop(entry));
+            line.record_move::<L>(Hand::Second, it.next_hop(entry));
             true
         })
     };
-    let gate_next = || next.is_none_or(|entry| line.take_gate::<L>(1, it.next_hop(entry)));
+    let gate_next =
+        || next.is_none_or(|entry| line.take_gate::<L>(Hand::Second, it.next_hop(entry)));
     let erase = || {
         let left = it.erase(next.map_or(Fill::Hole, Fill::Outline));
         assert_eq!(left == Left::Filled, next.is_some(), "a path in one plane");
@@ -80,7 +85,7 @@ fn make<L: Layout>(
         true
     };
     let leave = || {
-        line.leave(0);
+        line.leave(Hand::First);
         true
     };
     let last: [Step<'_>; 2] = [&settle, &leave];
@@ -91,7 +96,7 @@ fn make<L: Layout>(
             if number > 2 {
                 it.retract();
             }
-            line.leave(0);
+            line.leave(Hand::First);
             return;
         }
     }
@@ -120,7 +125,7 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// A call of insert_unique reserves a slot, and stops for ever.
-    pub(crate) fn reserve_and_stop(&self, line: &Line<'_>, class: Class, bucket: usize) {
+    pub(crate) fn reserve_and_stop(&self, line: &TakenLine<'_>, class: Class, bucket: usize) {
         line.record_reservation::<L>(class);
         let token = line.token();
         self.table
