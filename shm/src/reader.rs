@@ -76,10 +76,10 @@ pub struct SharedReader<S = SeededState> {
 ///
 /// # Time
 ///
-/// A lookup goes by the epoch that writers have begun last, like those of
-/// [`SharedExpiringFilter`](crate::SharedExpiringFilter): an item is found for at least the TTL, and an
-/// expired one is not found again. It does not go by the clock, because an item that was inserted when
-/// an epoch was late would expire early.
+/// A lookup goes by the epoch that writers have begun last, as in a
+/// [`SharedExpiringFilter`](crate::SharedExpiringFilter). An item is found for at least the TTL, and an
+/// expired one is not found again. Lookups do not go by the clock: an item that was inserted when an epoch
+/// was late would expire early.
 ///
 /// A reader begins no epoch. **If no writer calls [`tick`](crate::SharedExpiringFilter::tick), nothing
 /// expires**, and items are found for as long as that lasts. [`epoch_age`](Self::epoch_age) tells: while a
