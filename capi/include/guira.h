@@ -321,9 +321,8 @@ uint64_t guira_expiring_hash_i64(const guira_expiring *filter, int64_t item);
 // to null on failure. `EXISTS` if there is a file of this name.
 //
 // At most `max_processes` processes can share it, from 1 to 255; 0 means 63. Only the owner can read
-// and write the file. All of its memory is allocated at once. Prefer
-// a path in /dev/shm. On other systems than 64-bit Linux the status is UNSUPPORTED,
-// and so it is for a filter that grows.
+// and write the file. All of its memory is allocated at once. Prefer a path in /dev/shm. On other systems
+// than 64-bit Linux the status is UNSUPPORTED, and so it is for a filter that grows.
 //
 // Nothing expires unless a process calls `guira_expiring_tick`. One process is enough, and several may call
 // it. All processes go by the time since the machine started, so the call takes no other clock.
