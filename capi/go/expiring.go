@@ -25,6 +25,7 @@ static bool expiring_remove(guira_expiring *f, const uint8_t *item, size_t len) 
 import "C"
 
 import (
+	"math"
 	"runtime"
 	"time"
 	"unsafe"
@@ -53,8 +54,7 @@ type Expiring struct {
 	handle *C.guira_expiring
 }
 
-// NewExpiring makes an expiring filter.
-func NewExpiring(options ExpiringOptions) (*Expiring, error) {
+func (options ExpiringOptions) c() C.guira_expiring_options {
 	c := C.guira_expiring_options{
 		ttl_ns:              nanoseconds(options.TTL),
 		capacity:            C.uint64_t(options.Capacity),
@@ -66,16 +66,24 @@ func NewExpiring(options ExpiringOptions) (*Expiring, error) {
 	if options.Seed != nil {
 		c.seed, c.seeded = C.uint64_t(*options.Seed), 1
 	}
-	var handle *C.guira_expiring
-	if err := status(func() C.guira_status { return C.guira_expiring_new(&c, &handle) }); err != nil {
-		return nil, err
-	}
-	e := &Expiring{handle: handle}
-	runtime.SetFinalizer(e, (*Expiring).Close)
-	return e, nil
+	return c
 }
 
-// Close frees the filter. No other call may use it at the same time.
+func newExpiring(handle *C.guira_expiring) *Expiring {
+	e := &Expiring{handle: handle}
+	runtime.SetFinalizer(e, (*Expiring).Close)
+	return e
+}
+
+// NewExpiring makes an expiring filter.
+func NewExpiring(options ExpiringOptions) (*Expiring, error) {
+	c := options.c()
+	return made(newExpiring, func(handle **C.guira_expiring) C.guira_status {
+		return C.guira_expiring_new(&c, handle)
+	})
+}
+
+// Close frees the filter, and leaves the file of a shared one. No other call may use it at the same time.
 func (e *Expiring) Close() {
 	C.guira_expiring_free(e.handle)
 	e.handle = nil
@@ -95,6 +103,26 @@ func (e *Expiring) Tick() (bool, error) {
 func (e *Expiring) EpochLength() time.Duration {
 	defer runtime.KeepAlive(e)
 	return time.Duration(C.guira_expiring_epoch_length_ns(e.handle))
+}
+
+// Epoch is the number of epochs that have begun.
+func (e *Expiring) Epoch() uint64 {
+	defer runtime.KeepAlive(e)
+	return uint64(C.guira_expiring_epoch(e.handle))
+}
+
+// EpochAge is how long the current epoch has lasted; false if it is unknown when the epoch began.
+func (e *Expiring) EpochAge() (time.Duration, bool) {
+	defer runtime.KeepAlive(e)
+	return age(C.guira_expiring_epoch_age_ns(e.handle))
+}
+
+// age is the age of an epoch, of which the largest number means that it is unknown.
+func age(ns C.uint64_t) (time.Duration, bool) {
+	if ns == math.MaxUint64 {
+		return 0, false
+	}
+	return time.Duration(ns), true
 }
 
 // AddOrRefresh lets an item live for a whole TTL from now, and says whether it was absent.

@@ -26,23 +26,23 @@ import (
 	"unsafe"
 )
 
-// openBy makes a filter by a call for a path.
-func openBy(path string, of func(path *C.char, handle **C.guira_filter) C.guira_status) (*Filter, error) {
-	var handle *C.guira_filter
-	err := withPath(path, func(path *C.char) C.guira_status { return of(path, &handle) })
-	if err != nil {
+// made makes a handle by a call, and of the handle what it returns.
+func made[H, T any](of func(H) *T, call func(handle *H) C.guira_status) (*T, error) {
+	var handle H
+	if err := status(func() C.guira_status { return call(&handle) }); err != nil {
 		return nil, err
 	}
-	return newFilter(handle), nil
+	return of(handle), nil
 }
 
-func withPath(path string, call func(path *C.char) C.guira_status) error {
+// opened is made for a path.
+func opened[H, T any](path string, of func(H) *T, call func(path *C.char, handle *H) C.guira_status) (*T, error) {
 	if strings.IndexByte(path, 0) >= 0 {
-		return fmt.Errorf("%w: the path %q has a zero", ErrInvalid, path)
+		return nil, fmt.Errorf("%w: the path %q has a zero", ErrInvalid, path)
 	}
 	text := C.CString(path)
 	defer C.free(unsafe.Pointer(text))
-	return status(func() C.guira_status { return call(text) })
+	return made(of, func(handle *H) C.guira_status { return call(text, handle) })
 }
 
 // CreateShared creates a file with an empty filter for at most maxProcesses processes, where 0 means
@@ -52,14 +52,14 @@ func withPath(path string, call func(path *C.char) C.guira_status) error {
 // write to the file or truncate it while it is in use.
 func CreateShared(path string, options Options, maxProcesses uint32) (*Filter, error) {
 	c := options.c()
-	return openBy(path, func(path *C.char, handle **C.guira_filter) C.guira_status {
+	return opened(path, newFilter, func(path *C.char, handle **C.guira_filter) C.guira_status {
 		return C.guira_filter_create_shared(path, &c, C.uint32_t(maxProcesses), handle)
 	})
 }
 
 // OpenShared opens the filter in a file. Close ends its use, and the file stays.
 func OpenShared(path string) (*Filter, error) {
-	return openBy(path, func(path *C.char, handle **C.guira_filter) C.guira_status {
+	return opened(path, newFilter, func(path *C.char, handle **C.guira_filter) C.guira_status {
 		return C.guira_filter_open_shared(path, handle)
 	})
 }
@@ -69,7 +69,7 @@ func OpenShared(path string) (*Filter, error) {
 func OpenOrCreateShared(path string, options Options, maxProcesses uint32) (*Filter, bool, error) {
 	c := options.c()
 	var created C.bool
-	filter, err := openBy(path, func(path *C.char, handle **C.guira_filter) C.guira_status {
+	filter, err := opened(path, newFilter, func(path *C.char, handle **C.guira_filter) C.guira_status {
 		return C.guira_filter_open_or_create_shared(path, &c, C.uint32_t(maxProcesses), handle, &created)
 	})
 	return filter, bool(created), err
@@ -130,24 +130,16 @@ func (f *Filter) WasClosedCleanly() (bool, error) {
 // it. The rest is as for CreateShared.
 func CreateMemfd(options Options, maxProcesses uint32) (*Filter, error) {
 	c := options.c()
-	var handle *C.guira_filter
-	err := status(func() C.guira_status {
-		return C.guira_filter_create_memfd(&c, C.uint32_t(maxProcesses), &handle)
+	return made(newFilter, func(handle **C.guira_filter) C.guira_status {
+		return C.guira_filter_create_memfd(&c, C.uint32_t(maxProcesses), handle)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return newFilter(handle), nil
 }
 
 // FromMemfd opens the filter behind a descriptor, which remains the caller's.
 func FromMemfd(descriptor uintptr) (*Filter, error) {
-	var handle *C.guira_filter
-	err := status(func() C.guira_status { return C.guira_filter_from_memfd(C.int(descriptor), &handle) })
-	if err != nil {
-		return nil, err
-	}
-	return newFilter(handle), nil
+	return made(newFilter, func(handle **C.guira_filter) C.guira_status {
+		return C.guira_filter_from_memfd(C.int(descriptor), handle)
+	})
 }
 
 // Memfd is the descriptor of a filter of CreateMemfd or FromMemfd, and -1 for others. It belongs to the
@@ -173,24 +165,16 @@ func newReader(handle *C.guira_reader) *Reader {
 
 // OpenReader opens the filter in a file for lookups.
 func OpenReader(path string) (*Reader, error) {
-	var handle *C.guira_reader
-	err := withPath(path, func(path *C.char) C.guira_status {
-		return C.guira_reader_open_shared(path, &handle)
+	return opened(path, newReader, func(path *C.char, handle **C.guira_reader) C.guira_status {
+		return C.guira_reader_open_shared(path, handle)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return newReader(handle), nil
 }
 
 // ReaderFromMemfd opens the filter behind a descriptor for lookups. The descriptor remains the caller's.
 func ReaderFromMemfd(descriptor uintptr) (*Reader, error) {
-	var handle *C.guira_reader
-	err := status(func() C.guira_status { return C.guira_reader_from_memfd(C.int(descriptor), &handle) })
-	if err != nil {
-		return nil, err
-	}
-	return newReader(handle), nil
+	return made(newReader, func(handle **C.guira_reader) C.guira_status {
+		return C.guira_reader_from_memfd(C.int(descriptor), handle)
+	})
 }
 
 // Close ends the use of the reader. No other call may use it at the same time. Later lookups find the

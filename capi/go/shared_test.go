@@ -11,13 +11,18 @@ import (
 )
 
 const (
-	sharedPath  = "GUIRA_TEST_SHARED"
-	sharedItems = 5000
+	sharedPath   = "GUIRA_TEST_SHARED"
+	expiringPath = "GUIRA_TEST_EXPIRING"
+	sharedItems  = 5000
 )
 
-// TestMain is also the program of the other processes of TestShared: it adds items until it is killed.
+// TestMain is also the program of the other processes of TestShared and TestSharedExpiring: it adds items
+// until it is killed.
 func TestMain(m *testing.M) {
 	path := os.Getenv(sharedPath)
+	if path := os.Getenv(expiringPath); path != "" {
+		addUntilKilled(path)
+	}
 	if path == "" {
 		os.Exit(m.Run())
 	}

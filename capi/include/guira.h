@@ -12,7 +12,7 @@
 // Threads. Any number of threads may use one filter at once, for every call except `free` and `recount`.
 //
 // Processes. Each process has its own handle of a shared filter, and a child may use that of its
-// parent. All calls for plain filters take this handle, except that nothing can be merged into it.
+// parent. All calls for filters take this handle.
 //
 // Errors. After a status other than OK, FULL and BUSY, `guira_last_message` on the same thread
 // explains it. No call throws or aborts because of its arguments. Callbacks must return: neither an
@@ -80,6 +80,13 @@ typedef enum {
 
 // A concurrent set of items that are forgotten some time after they were last seen.
 typedef struct guira_expiring guira_expiring;
+
+// A shared expiring filter in which this process only looks items up. It needs no permission to write the
+// file, and takes no place.
+//
+// Lookups go by the epoch that the other processes have begun last. A reader begins none: if no process
+// calls `guira_expiring_tick`, nothing expires, as `guira_expiring_reader_epoch_age_ns` shows.
+typedef struct guira_expiring_reader guira_expiring_reader;
 
 // A concurrent set of items, approximate, with removal and growth.
 typedef struct guira_filter guira_filter;
@@ -188,15 +195,18 @@ void guira_bytes_free(guira_bytes *bytes);
 // `guira_expiring_free` frees it.
 guira_status guira_expiring_new(const guira_expiring_options *options, guira_expiring **filter);
 
-// Frees a filter. No other call may use it at the same time or later. Null is nothing.
+// Frees a filter. No other call may use it at the same time or later. Null is nothing. The file of a
+// shared filter stays.
 void guira_expiring_free(guira_expiring *filter);
 
 // Copies the filter, while threads use it, and sets `*copy` to the copy, or to null on failure.
+// The copy of a shared filter is not shared.
 guira_status guira_expiring_copy(const guira_expiring *filter, guira_expiring **copy);
 
 // Adds all items of `other`, while threads use both. They must have equal options and seeds. A
-// snapshot of either may be taken at the same time.
-guira_status guira_expiring_merge(guira_expiring *filter, const guira_expiring *other);
+// snapshot of either may be taken at the same time. Two handles of one shared filter must not be merged.
+guira_status guira_expiring_merge(guira_expiring *filter,
+                                  const guira_expiring *other);
 
 // Adds what `other` has and `filter` lacks, while threads use both. Each item is then in as often as
 // in the filter that had it most often. They must have equal options and seeds. After a failure, a
@@ -210,7 +220,8 @@ guira_status guira_expiring_union_with(guira_expiring *filter,
 // Removes all items that were present when the call began.
 guira_status guira_expiring_clear(guira_expiring *filter);
 
-// The copies in the filter. Exact while no thread writes.
+// The copies in the filter. Exact while no thread writes. `guira_expiring_recount` makes that of a shared
+// filter exact after processes were killed.
 size_t guira_expiring_len(const guira_expiring *filter);
 
 // The distinct items for which the filter has room at its present size.
@@ -219,7 +230,7 @@ size_t guira_expiring_capacity(const guira_expiring *filter);
 // The distinct items for which the filter has room after its last doubling.
 size_t guira_expiring_max_capacity(const guira_expiring *filter);
 
-// The bytes of memory that the filter occupies.
+// The bytes of memory that the filter occupies, including the file of a shared filter.
 size_t guira_expiring_memory_usage(const guira_expiring *filter);
 
 // The share of slots in use, from 0 to 1.
@@ -306,6 +317,94 @@ uint64_t guira_expiring_hash_u64(const guira_expiring *filter, uint64_t item);
 // The hash of a signed integer of 64 bits.
 uint64_t guira_expiring_hash_i64(const guira_expiring *filter, int64_t item);
 
+// Creates the file `path` with an empty filter that processes share, and sets `*filter` to a handle, or
+// to null on failure. `EXISTS` if there is a file of this name.
+//
+// At most `max_processes` processes can share it, from 1 to 255; 0 means 63. Only the owner can read
+// and write the file. All of its memory is allocated at once. Prefer a path in /dev/shm. On other systems
+// than 64-bit Linux the status is UNSUPPORTED, and so it is for a filter that grows.
+//
+// Nothing expires unless a process calls `guira_expiring_tick`. One process is enough, and several may call
+// it. All processes go by the time since the machine started, so the call takes no other clock.
+//
+// While a process uses the file, nothing else may write to it or truncate it: after a truncation, the
+// next access ends the process with SIGBUS.
+guira_status guira_expiring_create_shared(const char *path,
+                                          const guira_expiring_options *options,
+                                          uint32_t max_processes,
+                                          guira_expiring **filter);
+
+// Opens the filter in the file `path`, and sets `*filter` to a handle, or to null on failure. `MISSING`
+// if there is no file, and `OCCUPIED` if all places are taken. The file determines the options and the
+// seed. Takes microseconds.
+guira_status guira_expiring_open_shared(const char *path,
+                                        guira_expiring **filter);
+
+// Opens the file `path`, or creates it as `guira_expiring_create_shared` does. `created`, if not null, is
+// whether this call created it. Of processes that race, one creates it. A filter that exists keeps its
+// own options.
+guira_status guira_expiring_open_or_create_shared(const char *path,
+                                                  const guira_expiring_options *options,
+                                                  uint32_t max_processes,
+                                                  guira_expiring **filter,
+                                                  bool *created);
+
+// Makes an empty filter in memory without a name, and sets `*filter` to a handle, or to null on failure.
+// Child processes share it, and other processes that get its descriptor. `max_processes` and the options
+// mean the same as for `guira_expiring_create_shared`. The memory is freed with the last process that uses it, and
+// cannot be truncated.
+guira_status guira_expiring_create_memfd(const guira_expiring_options *options,
+                                         uint32_t max_processes,
+                                         guira_expiring **filter);
+
+// Opens the filter behind a descriptor of `guira_expiring_create_memfd`, and sets `*filter` to a handle, or
+// to null on failure. The descriptor remains the caller's, and can be closed. Contents that are no filter
+// are `SNAPSHOT`, as is memory that can be truncated.
+guira_status guira_expiring_from_memfd(int descriptor,
+                                       guira_expiring **filter);
+
+// The descriptor of a filter that `guira_expiring_create_memfd` or `guira_expiring_from_memfd` has made, and
+// -1 for others. It belongs to the filter: do not close it. Send it to another process over a Unix
+// socket, for example.
+int guira_expiring_memfd(const guira_expiring *filter);
+
+// Sets `*clean` to false if a process was killed while it used the shared filter, before this handle was
+// made and after the last `guira_expiring_recount`. No item is lost then, but `guira_expiring_len` may be off.
+guira_status guira_expiring_was_closed_cleanly(const guira_expiring *filter,
+                                               bool *clean);
+
+// Whether processes share the filter.
+bool guira_expiring_is_shared(const guira_expiring *filter);
+
+// Takes a place in a shared filter for this process, unless it has one. `OCCUPIED` if all places are
+// taken.
+//
+// Opening a file takes a place. A child process that uses its parent's handle takes its own by this
+// call, or in its first call that needs one. Without a place a process can look up, remove, and add to
+// buckets that have room.
+guira_status guira_expiring_attach(guira_expiring *filter);
+
+// Completes or undoes what killed processes have begun in a shared filter. `processes`, if not null, is
+// how many there were.
+//
+// Adds do this when they find no room. Call it when a process has died, as its parent knows.
+guira_status guira_expiring_repair(guira_expiring *filter,
+                                   size_t *processes);
+
+// Makes `guira_expiring_len` of a shared filter exact again after processes were killed. `len`, if not
+// null, is the number of copies. `OCCUPIED` if another process has a place in the filter.
+//
+// No other call may use this handle at the same time, as for `guira_expiring_free`.
+guira_status guira_expiring_recount(guira_expiring *filter,
+                                    size_t *len);
+
+// How many processes have a place in a shared filter, how many can have one, and how many have died
+// with one and were repaired. Each result may be null.
+guira_status guira_expiring_participants(const guira_expiring *filter,
+                                         size_t *in_use,
+                                         size_t *max,
+                                         uint64_t *deaths);
+
 // Adds a copy of an item of `len` bytes. 4 to 14 copies of one item fit, by the options.
 guira_status guira_expiring_add(guira_expiring *filter, const void *item, size_t len);
 
@@ -389,7 +488,7 @@ guira_status guira_expiring_to_bytes(const guira_expiring *filter, guira_bytes *
 //
 // The snapshot has the age of the epoch by that clock, which is read at the end of the call, and
 // again if an epoch begins then. By any other clock the age is lost, and items live up to an epoch
-// too long after each restart. Null is the library's own clock.
+// too long after each restart. Null is the library's own clock, and the one of a shared filter.
 guira_status guira_expiring_write_at(const guira_expiring *filter,
                                      guira_write write,
                                      void *context,
@@ -426,6 +525,10 @@ guira_status guira_expiring_read(guira_read read,
 // most; null is the library's own clock, which runs while the machine does. All calls for one
 // filter must use one clock.
 //
+// A shared filter goes by the clock of all its processes, which also runs while the machine is suspended:
+// another `clock` is UNSUPPORTED. `OCCUPIED` if the call needs a place and all are taken. While a stopped
+// process is in the way, no epoch begins: the next call tries again.
+//
 // `began`, if not null, is whether this call began an epoch.
 guira_status guira_expiring_tick(guira_expiring *filter,
                                  guira_clock clock,
@@ -433,7 +536,7 @@ guira_status guira_expiring_tick(guira_expiring *filter,
                                  bool *began);
 
 // Begins the next epoch and sweeps, for a caller that counts epochs itself. `began`, if not
-// null, is false if another thread began it during the call.
+// null, is false if another thread began it during the call, or if a stopped process is in the way.
 guira_status guira_expiring_advance(guira_expiring *filter, bool *began);
 
 // The number of epochs that have begun.
@@ -441,6 +544,11 @@ uint64_t guira_expiring_epoch(const guira_expiring *filter);
 
 // The nanoseconds of an epoch.
 uint64_t guira_expiring_epoch_length_ns(const guira_expiring *filter);
+
+// The nanoseconds for which the current epoch has lasted, by the library's own clock or that of a shared
+// filter. The next epoch is due when they reach `guira_expiring_epoch_length_ns`. `UINT64_MAX` if it is
+// unknown when the epoch began: the next `guira_expiring_tick` measures from then on.
+uint64_t guira_expiring_epoch_age_ns(const guira_expiring *filter);
 
 // Makes a filter, and sets `*filter` to it, or to null on failure. `guira_filter_free` frees it.
 guira_status guira_filter_new(const guira_options *options, guira_filter **filter);
@@ -738,6 +846,63 @@ size_t guira_reader_len(const guira_reader *reader);
 
 // The items for which the filter has room at its present size.
 size_t guira_reader_capacity(const guira_reader *reader);
+
+// Opens the filter in the file `path` for lookups, and sets `*reader` to a handle, or to null on failure.
+// `MISSING` if there is no file. Any number of processes can do this. The file has to be used as
+// `guira_expiring_create_shared` says.
+guira_status guira_expiring_reader_open_shared(const char *path,
+                                               guira_expiring_reader **reader);
+
+// Opens the filter behind a descriptor of `guira_expiring_create_memfd` for lookups, and sets `*reader` to
+// a handle, or to null on failure. The descriptor need not be writable, and remains the caller's.
+guira_status guira_expiring_reader_from_memfd(int descriptor,
+                                              guira_expiring_reader **reader);
+
+// Ends the use of a reader. No other call may use it at the same time or later. Null is nothing.
+void guira_expiring_reader_free(guira_expiring_reader *reader);
+
+// Whether an item of `len` bytes is present. False is certain; true is wrong at the
+// false-positive rate.
+bool guira_expiring_reader_contains(const guira_expiring_reader *reader,
+                                    const void *item,
+                                    size_t len);
+
+// Whether the item with this hash is present. False is certain; true is wrong at the
+// false-positive rate.
+bool guira_expiring_reader_contains_hash(const guira_expiring_reader *reader, uint64_t hash);
+
+// Whether each item is present. `results` has `count` elements.
+guira_status guira_expiring_reader_contains_many(const guira_expiring_reader *reader,
+                                                 const guira_items *items,
+                                                 bool *results);
+
+// The copies of an item of `len` bytes, and of items that look alike.
+size_t guira_expiring_reader_count(const guira_expiring_reader *reader,
+                                   const void *item,
+                                   size_t len);
+
+// The hash of an item of `len` bytes in this filter, which is that of Rust's `[u8]`.
+uint64_t guira_expiring_reader_hash_bytes(const guira_expiring_reader *reader,
+                                          const void *item,
+                                          size_t len);
+
+// The copies in the filter, including expired ones that are not swept yet. Exact while no thread writes,
+// unless processes were killed.
+size_t guira_expiring_reader_len(const guira_expiring_reader *reader);
+
+// The distinct items of a TTL for which the filter has room.
+size_t guira_expiring_reader_capacity(const guira_expiring_reader *reader);
+
+// The number of epochs that processes have begun.
+uint64_t guira_expiring_reader_epoch(const guira_expiring_reader *reader);
+
+// The nanoseconds of an epoch.
+uint64_t guira_expiring_reader_epoch_length_ns(const guira_expiring_reader *reader);
+
+// The nanoseconds for which the current epoch has lasted: much more than
+// `guira_expiring_reader_epoch_length_ns` if no process ticks. `UINT64_MAX` if it is unknown when the epoch
+// began.
+uint64_t guira_expiring_reader_epoch_age_ns(const guira_expiring_reader *reader);
 
 // Explains the last status of this thread that was neither OK, FULL nor BUSY. Empty if there was
 // none. The text is UTF-8, of at most 255 bytes. It is valid until the next call on this thread.

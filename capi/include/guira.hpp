@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -38,6 +39,93 @@ inline void check(guira_status status) {
 inline std::uint64_t nanoseconds(std::chrono::nanoseconds duration) noexcept {
     return duration.count() < 0 ? 0 : static_cast<std::uint64_t>(duration.count());
 }
+
+// The age of an epoch of this number of nanoseconds. The largest number is an unknown age.
+inline std::optional<std::chrono::nanoseconds> age(std::uint64_t nanoseconds) noexcept {
+    if (nanoseconds == UINT64_MAX) return std::nullopt;
+    return std::chrono::nanoseconds(static_cast<std::chrono::nanoseconds::rep>(nanoseconds));
+}
+
+// The calls of both kinds of filter for those that processes share.
+#define GUIRA_SHARED(NAME, OPTIONS)                                                                    \
+    /* A filter in a file that processes share, on 64-bit Linux: created, opened, or either. */        \
+    static NAME create_shared(const std::string &path, const OPTIONS &options,                         \
+                                std::uint32_t max_processes = 0) {                                     \
+        guira_##NAME *made = nullptr;                                                                  \
+        check(guira_##NAME##_create_shared(path.c_str(), &options, max_processes, &made));             \
+        return NAME(made);                                                                             \
+    }                                                                                                  \
+    static NAME open_shared(const std::string &path) {                                                 \
+        guira_##NAME *made = nullptr;                                                                  \
+        check(guira_##NAME##_open_shared(path.c_str(), &made));                                        \
+        return NAME(made);                                                                             \
+    }                                                                                                  \
+    static NAME open_or_create_shared(const std::string &path, const OPTIONS &options,                 \
+                                        std::uint32_t max_processes = 0) {                             \
+        guira_##NAME *made = nullptr;                                                                  \
+        check(guira_##NAME##_open_or_create_shared(path.c_str(), &options, max_processes, &made, nullptr));\
+        return NAME(made);                                                                             \
+    }                                                                                                  \
+    /* A filter in memory without a name; `memfd` is its descriptor, by which other processes open it. */\
+    static NAME create_memfd(const OPTIONS &options, std::uint32_t max_processes = 0) {                \
+        guira_##NAME *made = nullptr;                                                                  \
+        check(guira_##NAME##_create_memfd(&options, max_processes, &made));                            \
+        return NAME(made);                                                                             \
+    }                                                                                                  \
+    static NAME from_memfd(int descriptor) {                                                           \
+        guira_##NAME *made = nullptr;                                                                  \
+        check(guira_##NAME##_from_memfd(descriptor, &made));                                           \
+        return NAME(made);                                                                             \
+    }                                                                                                  \
+    int memfd() const noexcept { return guira_##NAME##_memfd(get()); }                                 \
+    bool was_closed_cleanly() const {                                                                  \
+        bool clean = false;                                                                            \
+        check(guira_##NAME##_was_closed_cleanly(get(), &clean));                                       \
+        return clean;                                                                                  \
+    }                                                                                                  \
+    bool is_shared() const noexcept { return guira_##NAME##_is_shared(get()); }                        \
+    void attach() { check(guira_##NAME##_attach(get())); }                                             \
+    /* The number of killed processes after which it cleaned up. */                                    \
+    std::size_t repair() {                                                                             \
+        std::size_t processes = 0;                                                                     \
+        check(guira_##NAME##_repair(get(), &processes));                                               \
+        return processes;                                                                              \
+    }                                                                                                  \
+    /* No other thread may use the object at the same time. */                                         \
+    std::size_t recount() {                                                                            \
+        std::size_t len = 0;                                                                           \
+        check(guira_##NAME##_recount(get(), &len));                                                    \
+        return len;                                                                                    \
+    }
+
+// The calls of both kinds of reader.
+#define GUIRA_READER(NAME)                                                                             \
+    static NAME open_shared(const std::string &path) {                                                 \
+        guira_##NAME *made = nullptr;                                                                  \
+        check(guira_##NAME##_open_shared(path.c_str(), &made));                                        \
+        return NAME(made);                                                                             \
+    }                                                                                                  \
+    static NAME from_memfd(int descriptor) {                                                           \
+        guira_##NAME *made = nullptr;                                                                  \
+        check(guira_##NAME##_from_memfd(descriptor, &made));                                           \
+        return NAME(made);                                                                             \
+    }                                                                                                  \
+    guira_##NAME *get() const noexcept { return handle_.get(); }                                       \
+    bool contains(std::string_view item) const noexcept {                                              \
+        return guira_##NAME##_contains(get(), item.data(), item.size());                               \
+    }                                                                                                  \
+    void contains(const guira_items &items, bool *results) const {                                     \
+        check(guira_##NAME##_contains_many(get(), &items, results));                                   \
+    }                                                                                                  \
+    std::size_t count(std::string_view item) const noexcept {                                          \
+        return guira_##NAME##_count(get(), item.data(), item.size());                                  \
+    }                                                                                                  \
+    std::size_t size() const noexcept { return guira_##NAME##_len(get()); }                            \
+    /* Takes the handle over. */                                                                       \
+    explicit NAME(guira_##NAME *handle) noexcept : handle_(handle, guira_##NAME##_free) {}             \
+                                                                                                       \
+private:                                                                                               \
+    std::unique_ptr<guira_##NAME, void (*)(guira_##NAME *)> handle_;
 
 // The calls of both kinds of filter, by their names in C.
 #define GUIRA_CLASS(NAME)                                                                              \
@@ -102,56 +190,8 @@ public:
         check(guira_filter_from_bytes(bytes.data(), bytes.size(), max_bytes, &made));
         return filter(made);
     }
-    // A filter in a file that processes share, on 64-bit Linux: created, opened, or either.
-    static filter create_shared(const std::string &path, const guira_options &options,
-                                std::uint32_t max_processes = 0) {
-        guira_filter *made = nullptr;
-        check(guira_filter_create_shared(path.c_str(), &options, max_processes, &made));
-        return filter(made);
-    }
-    static filter open_shared(const std::string &path) {
-        guira_filter *made = nullptr;
-        check(guira_filter_open_shared(path.c_str(), &made));
-        return filter(made);
-    }
-    static filter open_or_create_shared(const std::string &path, const guira_options &options,
-                                        std::uint32_t max_processes = 0) {
-        guira_filter *made = nullptr;
-        check(guira_filter_open_or_create_shared(path.c_str(), &options, max_processes, &made, nullptr));
-        return filter(made);
-    }
-    // A filter in memory without a name; `memfd` is its descriptor, by which other processes open it.
-    static filter create_memfd(const guira_options &options, std::uint32_t max_processes = 0) {
-        guira_filter *made = nullptr;
-        check(guira_filter_create_memfd(&options, max_processes, &made));
-        return filter(made);
-    }
-    static filter from_memfd(int descriptor) {
-        guira_filter *made = nullptr;
-        check(guira_filter_from_memfd(descriptor, &made));
-        return filter(made);
-    }
-    int memfd() const noexcept { return guira_filter_memfd(get()); }
-    bool was_closed_cleanly() const {
-        bool clean = false;
-        check(guira_filter_was_closed_cleanly(get(), &clean));
-        return clean;
-    }
     std::size_t slots_in_use() const noexcept { return guira_filter_slots_in_use(get()); }
-    bool is_shared() const noexcept { return guira_filter_is_shared(get()); }
-    void attach() { check(guira_filter_attach(get())); }
-    // The number of killed processes after which it cleaned up.
-    std::size_t repair() {
-        std::size_t processes = 0;
-        check(guira_filter_repair(get(), &processes));
-        return processes;
-    }
-    // No other thread may use the object at the same time.
-    std::size_t recount() {
-        std::size_t len = 0;
-        check(guira_filter_recount(get(), &len));
-        return len;
-    }
+    GUIRA_SHARED(filter, guira_options)
     GUIRA_CLASS(filter)
 
     static guira_options options(std::uint64_t capacity, double rate, std::uint64_t max_capacity) {
@@ -173,32 +213,19 @@ public:
 // A shared filter in which this process only looks items up.
 class reader {
 public:
-    static reader open_shared(const std::string &path) {
-        guira_reader *made = nullptr;
-        check(guira_reader_open_shared(path.c_str(), &made));
-        return reader(made);
-    }
-    static reader from_memfd(int descriptor) {
-        guira_reader *made = nullptr;
-        check(guira_reader_from_memfd(descriptor, &made));
-        return reader(made);
-    }
-    guira_reader *get() const noexcept { return handle_.get(); }
-    bool contains(std::string_view item) const noexcept {
-        return guira_reader_contains(get(), item.data(), item.size());
-    }
-    void contains(const guira_items &items, bool *results) const {
-        check(guira_reader_contains_many(get(), &items, results));
-    }
-    std::size_t count(std::string_view item) const noexcept {
-        return guira_reader_count(get(), item.data(), item.size());
-    }
-    std::size_t size() const noexcept { return guira_reader_len(get()); }
-    // Takes the handle over.
-    explicit reader(guira_reader *handle) noexcept : handle_(handle, guira_reader_free) {}
+    GUIRA_READER(reader)
+};
 
-private:
-    std::unique_ptr<guira_reader, void (*)(guira_reader *)> handle_;
+// A shared expiring filter in which this process only looks items up. It begins no epoch: if no process
+// ticks, nothing expires.
+class expiring_reader {
+public:
+    std::uint64_t epoch() const noexcept { return guira_expiring_reader_epoch(get()); }
+    // Much longer than an epoch if no process ticks. None if it is unknown when the epoch began.
+    std::optional<std::chrono::nanoseconds> epoch_age() const noexcept {
+        return age(guira_expiring_reader_epoch_age_ns(get()));
+    }
+    GUIRA_READER(expiring_reader)
 };
 
 class expiring {
@@ -230,6 +257,12 @@ public:
         check(guira_expiring_tick(get(), nullptr, nullptr, &began));
         return began;
     }
+    std::uint64_t epoch() const noexcept { return guira_expiring_epoch(get()); }
+    // None if it is unknown when the epoch began.
+    std::optional<std::chrono::nanoseconds> epoch_age() const noexcept {
+        return age(guira_expiring_epoch_age_ns(get()));
+    }
+    GUIRA_SHARED(expiring, guira_expiring_options)
     GUIRA_CLASS(expiring)
 
     static guira_expiring_options options(std::chrono::nanoseconds ttl, std::uint64_t capacity, double rate,
@@ -251,6 +284,8 @@ public:
 };
 
 #undef GUIRA_CLASS
+#undef GUIRA_SHARED
+#undef GUIRA_READER
 
 }  // namespace guira
 

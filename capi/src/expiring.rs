@@ -2,6 +2,7 @@
 
 mod batch;
 mod hashes;
+mod processes;
 mod single;
 mod snapshot;
 mod time;
@@ -10,32 +11,56 @@ use crate::{
     guard,
     options::ExpiringOptions,
     pointer::{self, Out},
+    shared::{Handle, Kind, mapped, shared},
     status::{Failure, Status},
 };
 pub use batch::*;
-use guira::ExpiringFilter;
+use guira::{ExpiringBuilder, ExpiringFilter};
 pub use hashes::*;
+pub use processes::*;
 pub use single::*;
 pub use snapshot::*;
 use std::ptr;
+pub(crate) use time::nanos;
+use time::own_clock;
 pub use time::*;
 
 /// A concurrent set of items that are forgotten some time after they were last seen.
-pub struct Expiring(ExpiringFilter);
+pub struct Expiring(Kind<mapped::Expiring>);
 
-impl std::fmt::Debug for Expiring {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
+impl Expiring {
+    fn of_heap(filter: ExpiringFilter) -> Self {
+        Self(Kind::Heap(filter))
     }
 }
 
-/// # Safety
-///
-/// As [`pointer::shared`].
-#[inline(always)]
-unsafe fn shared<'a>(filter: *const Expiring) -> Result<&'a ExpiringFilter, Failure> {
-    // SAFETY: the caller promises it.
-    unsafe { pointer::shared(filter, "filter") }.map(|filter| &filter.0)
+impl std::fmt::Debug for Expiring {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Expiring").finish_non_exhaustive()
+    }
+}
+
+impl Handle for Expiring {
+    type Mapped = mapped::Expiring;
+    type Options = ExpiringOptions;
+
+    fn of(kind: Kind<mapped::Expiring>) -> Self {
+        Self(kind)
+    }
+
+    #[inline(always)]
+    fn kind(&self) -> &Kind<mapped::Expiring> {
+        &self.0
+    }
+
+    fn kind_mut(&mut self) -> &mut Kind<mapped::Expiring> {
+        &mut self.0
+    }
+
+    unsafe fn builder(options: *const ExpiringOptions) -> Result<ExpiringBuilder, Failure> {
+        // SAFETY: the caller promises it.
+        unsafe { ExpiringOptions::builder(options) }
+    }
 }
 
 /// Makes an expiring filter, and sets `*filter` to it, or to null on failure.
@@ -51,13 +76,14 @@ pub unsafe extern "C" fn guira_expiring_new(
         let filter = unsafe { Out::new(filter, "filter") }?;
         filter.set(ptr::null_mut());
         // SAFETY: the rules of the header.
-        let made = unsafe { ExpiringOptions::build(options) }?;
-        filter.give(Expiring(made));
+        let made = unsafe { ExpiringOptions::builder(options) }?;
+        filter.give(Expiring::of_heap(made.build()?));
         Ok(())
     })
 }
 
-/// Frees a filter. No other call may use it at the same time or later. Null is nothing.
+/// Frees a filter. No other call may use it at the same time or later. Null is nothing. The file of a
+/// shared filter stays.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_expiring_free(filter: *mut Expiring) {
@@ -69,6 +95,7 @@ pub unsafe extern "C" fn guira_expiring_free(filter: *mut Expiring) {
 }
 
 /// Copies the filter, while threads use it, and sets `*copy` to the copy, or to null on failure.
+/// The copy of a shared filter is not shared.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_expiring_copy(
@@ -81,13 +108,13 @@ pub unsafe extern "C" fn guira_expiring_copy(
         place.set(ptr::null_mut());
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
-        place.give(Expiring(filter.try_clone()?));
+        place.give(Expiring::of_heap(filter.to_scan()?.try_clone()?));
         Ok(())
     })
 }
 
 /// Adds all items of `other`, while threads use both. They must have equal options and seeds. A
-/// snapshot of either may be taken at the same time.
+/// snapshot of either may be taken at the same time. Two handles of one shared filter must not be merged.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_expiring_merge(
@@ -99,7 +126,7 @@ pub unsafe extern "C" fn guira_expiring_merge(
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let other = unsafe { shared(other) }?;
-        Ok(filter.merge(other)?)
+        Ok(filter.to_scan()?.merge(other.to_scan()?)?)
     })
 }
 
@@ -120,7 +147,7 @@ pub unsafe extern "C" fn guira_expiring_union_with(
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let other = unsafe { shared(other) }?;
-        Ok(filter.union_with(other)?)
+        Ok(filter.to_scan()?.union_with(other.to_scan()?)?)
     })
 }
 
@@ -131,12 +158,13 @@ pub unsafe extern "C" fn guira_expiring_clear(filter: *mut Expiring) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
-        filter.clear();
+        filter.to_scan()?.clear();
         Ok(())
     })
 }
 
-/// The copies in the filter. Exact while no thread writes.
+/// The copies in the filter. Exact while no thread writes. `guira_expiring_recount` makes that of a shared
+/// filter exact after processes were killed.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_expiring_len(filter: *const Expiring) -> usize {
@@ -169,7 +197,7 @@ pub unsafe extern "C" fn guira_expiring_max_capacity(filter: *const Expiring) ->
     })
 }
 
-/// The bytes of memory that the filter occupies.
+/// The bytes of memory that the filter occupies, including the file of a shared filter.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_expiring_memory_usage(filter: *const Expiring) -> usize {
@@ -226,7 +254,7 @@ pub unsafe extern "C" fn guira_expiring_digest(
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let place = unsafe { Out::new(digest.cast::<[u64; 2]>(), "digest") }?;
-        let digest = filter.digest();
+        let digest = filter.to_scan()?.digest();
         place.set([digest as u64, (digest >> 64) as u64]);
         Ok(())
     })

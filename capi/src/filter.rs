@@ -2,12 +2,6 @@
 
 mod batch;
 mod hashes;
-mod kind;
-#[cfg_attr(
-    not(all(target_os = "linux", target_pointer_width = "64")),
-    path = "filter/unmapped.rs"
-)]
-pub(crate) mod mapped;
 mod processes;
 mod single;
 mod snapshot;
@@ -16,20 +10,19 @@ use crate::{
     guard,
     options::Options,
     pointer::{self, Out},
+    shared::{Handle, Kind, mapped, shared},
     status::{Failure, Status},
 };
 pub use batch::*;
-use guira::CuckooFilter;
+use guira::{Builder, CuckooFilter};
 pub use hashes::*;
-use kind::Kind;
-pub(crate) use processes::path;
 pub use processes::*;
 pub use single::*;
 pub use snapshot::*;
 use std::ptr;
 
 /// A concurrent set of items, approximate, with removal and growth.
-pub struct Filter(Kind);
+pub struct Filter(Kind<mapped::Filter>);
 
 impl Filter {
     fn of_heap(filter: CuckooFilter) -> Self {
@@ -43,13 +36,27 @@ impl std::fmt::Debug for Filter {
     }
 }
 
-/// # Safety
-///
-/// As [`pointer::shared`].
-#[inline(always)]
-unsafe fn shared<'a>(filter: *const Filter) -> Result<&'a Kind, Failure> {
-    // SAFETY: the caller promises it.
-    unsafe { pointer::shared(filter, "filter") }.map(|filter| &filter.0)
+impl Handle for Filter {
+    type Mapped = mapped::Filter;
+    type Options = Options;
+
+    fn of(kind: Kind<mapped::Filter>) -> Self {
+        Self(kind)
+    }
+
+    #[inline(always)]
+    fn kind(&self) -> &Kind<mapped::Filter> {
+        &self.0
+    }
+
+    fn kind_mut(&mut self) -> &mut Kind<mapped::Filter> {
+        &mut self.0
+    }
+
+    unsafe fn builder(options: *const Options) -> Result<Builder, Failure> {
+        // SAFETY: the caller promises it.
+        unsafe { Options::builder(options) }
+    }
 }
 
 /// Makes a filter, and sets `*filter` to it, or to null on failure. `guira_filter_free` frees it.

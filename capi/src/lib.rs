@@ -35,6 +35,8 @@ mod options;
 mod pointer;
 #[allow(unsafe_code)]
 pub mod reader;
+#[allow(unsafe_code)]
+mod shared;
 mod status;
 #[allow(unsafe_code)]
 mod stream;
@@ -44,7 +46,7 @@ pub use bytes::{Bytes, guira_bytes_free};
 pub use expiring::Expiring;
 pub use filter::Filter;
 pub use options::{ExpiringOptions, Options, PREFER_SPACE, PREFER_SPEED};
-pub use reader::Reader;
+pub use reader::{ExpiringReader, Reader};
 pub use status::{Status, guira_last_message, guira_version};
 pub use stream::{Clock, Read, Write};
 
@@ -56,4 +58,5 @@ const _: () = {
     shared_by_threads::<Filter>();
     shared_by_threads::<Expiring>();
     shared_by_threads::<Reader>();
+    shared_by_threads::<ExpiringReader>();
 };

@@ -4,7 +4,7 @@ use crate::{
     pointer::{Sized64, options},
     status::Failure,
 };
-use guira::{Builder, CuckooFilter, ExpiringFilter, Prefer};
+use guira::{Builder, CuckooFilter, ExpiringBuilder, ExpiringFilter, Prefer};
 use std::time::Duration;
 
 /// For `prefer`: the fastest layout.
@@ -172,7 +172,7 @@ impl ExpiringOptions {
     ///
     /// As [`options`].
     #[allow(unsafe_code)]
-    pub(crate) unsafe fn build(pointer: *const Self) -> Result<ExpiringFilter, Failure> {
+    pub(crate) unsafe fn builder(pointer: *const Self) -> Result<ExpiringBuilder, Failure> {
         // SAFETY: the caller promises it.
         let this = unsafe { options(pointer) }?;
         reserved(this.reserved)?;
@@ -196,6 +196,6 @@ impl ExpiringOptions {
         if this.epochs != 0 {
             builder = builder.epochs(this.epochs);
         }
-        Ok(builder.build()?)
+        Ok(builder)
     }
 }

@@ -1,16 +1,15 @@
 //! Shared filters in which this process only looks items up.
 
+mod expiring;
+
 use crate::{
-    batch::{Batch, Items, Undecided},
-    filter::{mapped, path},
-    guard,
-    pointer::{self, Out, answers, hash_of_bytes},
-    status::{Failure, Status},
+    batch::Items,
+    guard, pointer,
+    shared::{self as calls, ReaderHandle, mapped},
+    status::Status,
 };
-use std::{
-    ffi::{c_char, c_int, c_void},
-    ptr,
-};
+pub use expiring::*;
+use std::ffi::{c_char, c_int, c_void};
 
 /// A shared filter in which this process only looks items up. It needs no permission to write the file,
 /// and takes no place.
@@ -22,13 +21,17 @@ impl std::fmt::Debug for Reader {
     }
 }
 
-/// # Safety
-///
-/// As [`pointer::shared`].
-#[inline(always)]
-unsafe fn shared<'a>(reader: *const Reader) -> Result<&'a mapped::Reader, Failure> {
-    // SAFETY: the caller promises it.
-    unsafe { pointer::shared(reader, "reader") }.map(|reader| &reader.0)
+impl ReaderHandle for Reader {
+    type Reads = mapped::Reader;
+
+    fn of(reader: mapped::Reader) -> Self {
+        Self(reader)
+    }
+
+    #[inline(always)]
+    fn reads(&self) -> &mapped::Reader {
+        &self.0
+    }
 }
 
 /// Opens the filter in the file `path` for lookups, and sets `*reader` to a handle, or to null on failure.
@@ -41,15 +44,8 @@ pub unsafe extern "C" fn guira_reader_open_shared(
     reader: *mut *mut Reader,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the rules of the header.
-        let reader = unsafe { Out::new(reader, "reader") }?;
-        reader.set(ptr::null_mut());
-        // SAFETY: the rules of the header.
-        let path = unsafe { self::path(path) }?;
-        // SAFETY: the rules of `guira_filter_create_shared`.
-        let opened = unsafe { mapped::open_reader(path) }?;
-        reader.give(Reader(opened));
-        Ok(())
+        // SAFETY: the rules of the header, and of `guira_filter_create_shared`.
+        unsafe { calls::open_reader(path, reader) }
     })
 }
 
@@ -63,10 +59,7 @@ pub unsafe extern "C" fn guira_reader_from_memfd(
 ) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
-        let reader = unsafe { Out::new(reader, "reader") }?;
-        reader.set(ptr::null_mut());
-        reader.give(Reader(mapped::reader_of_memfd(descriptor)?));
-        Ok(())
+        unsafe { calls::reader_of_memfd(descriptor, reader) }
     })
 }
 
@@ -92,10 +85,7 @@ pub unsafe extern "C" fn guira_reader_contains(
 ) -> bool {
     guard::value(false, true, || {
         // SAFETY: the rules of the header.
-        let reader = unsafe { shared(reader) }?;
-        // SAFETY: the rules of the header.
-        let hash = unsafe { hash_of_bytes(reader.hasher(), item, len) }?;
-        Ok(reader.contains_hash(hash))
+        unsafe { calls::reader_contains(reader, item, len) }
     })
 }
 
@@ -106,8 +96,7 @@ pub unsafe extern "C" fn guira_reader_contains(
 pub unsafe extern "C" fn guira_reader_contains_hash(reader: *const Reader, hash: u64) -> bool {
     guard::value(false, true, || {
         // SAFETY: the rules of the header.
-        let reader = unsafe { shared(reader) }?;
-        Ok(reader.contains_hash(hash))
+        unsafe { calls::reader_contains_hash(reader, hash) }
     })
 }
 
@@ -121,16 +110,7 @@ pub unsafe extern "C" fn guira_reader_contains_many(
 ) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
-        let reader = unsafe { shared(reader) }?;
-        // SAFETY: the rules of the header.
-        let items = unsafe { Batch::new(items) }?;
-        // SAFETY: the rules of the header.
-        let results = unsafe { answers(results, items.len()) }?;
-        let done = items.with_results(reader.hasher(), results, |hashes, results| {
-            reader.contains_hash_batch(hashes, results);
-            Ok::<_, Undecided>(())
-        });
-        Ok(done?)
+        unsafe { calls::reader_contains_many(reader, items, results) }
     })
 }
 
@@ -144,10 +124,7 @@ pub unsafe extern "C" fn guira_reader_count(
 ) -> usize {
     guard::value(0, 0, || {
         // SAFETY: the rules of the header.
-        let reader = unsafe { shared(reader) }?;
-        // SAFETY: the rules of the header.
-        let hash = unsafe { hash_of_bytes(reader.hasher(), item, len) }?;
-        Ok(reader.count_hash(hash))
+        unsafe { calls::reader_count(reader, item, len) }
     })
 }
 
@@ -161,9 +138,7 @@ pub unsafe extern "C" fn guira_reader_hash_bytes(
 ) -> u64 {
     guard::value(0, 0, || {
         // SAFETY: the rules of the header.
-        let reader = unsafe { shared(reader) }?;
-        // SAFETY: the rules of the header.
-        unsafe { hash_of_bytes(reader.hasher(), item, len) }
+        unsafe { calls::reader_hash(reader, item, len) }
     })
 }
 
@@ -173,8 +148,7 @@ pub unsafe extern "C" fn guira_reader_hash_bytes(
 pub unsafe extern "C" fn guira_reader_len(reader: *const Reader) -> usize {
     guard::value(0, 0, || {
         // SAFETY: the rules of the header.
-        let reader = unsafe { shared(reader) }?;
-        Ok(reader.len())
+        unsafe { calls::reader_len(reader) }
     })
 }
 
@@ -184,7 +158,6 @@ pub unsafe extern "C" fn guira_reader_len(reader: *const Reader) -> usize {
 pub unsafe extern "C" fn guira_reader_capacity(reader: *const Reader) -> usize {
     guard::value(0, 0, || {
         // SAFETY: the rules of the header.
-        let reader = unsafe { shared(reader) }?;
-        Ok(reader.capacity())
+        unsafe { calls::reader_capacity(reader) }
     })
 }

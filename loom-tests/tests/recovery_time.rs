@@ -40,29 +40,44 @@ fn recorded(steps: usize) -> Scenario<ExpiringProcesses> {
         .outcomes(&[[0, 0, 0]])
 }
 
-/// In the start of the machine before this one, the clock of the filter showed 10. Two processes open
-/// the filter, and one of them begins an epoch at once.
+/// In the start of the machine before this one, the clock of the filter showed 10.
+fn before_the_restart() -> ExpiringProcesses {
+    let all = ExpiringProcesses::new(3, 0, &[&[], &[]]);
+    let base = all.of(0).base(1);
+    all.of(0).tick(LENGTH, base);
+    assert!(all.of(0).tick(LENGTH, base + LENGTH));
+    all
+}
+
+/// Opens the filter after the restart, and begins an epoch if none has begun since.
+fn open_and_tick(all: &ExpiringProcesses, process: usize) -> bool {
+    let base = all.of(process).base(2);
+    let begun = all.of(process).tick(LENGTH, base + LENGTH);
+    assert_eq!(base, 10, "{CLOCK}");
+    begun
+}
+
+/// Two processes open the filter, and one of them begins an epoch at once.
 fn restarted() -> Scenario<ExpiringProcesses> {
-    let open = |all: &ExpiringProcesses, process: usize| {
-        let base = all.of(process).base(2);
-        let begun = all.of(process).tick(LENGTH, base + LENGTH);
-        assert_eq!(base, 10, "{CLOCK}");
-        begun
-    };
-    Scenario::new("a restart", || {
-        let all = ExpiringProcesses::new(3, 0, &[&[], &[]]);
-        let base = all.of(0).base(1);
-        all.of(0).tick(LENGTH, base);
-        assert!(all.of(0).tick(LENGTH, base + LENGTH));
-        all
-    })
-    .thread(move |all| open(all, 0))
-    .thread(move |all| open(all, 1))
+    Scenario::new("a restart", before_the_restart)
+    .thread(|all| open_and_tick(all, 0))
+    .thread(|all| open_and_tick(all, 1))
     .law(|all, results| {
         assert_eq!(results[0] + results[1], 1, "epochs");
         assert_eq!(all.of(0).epoch(), 2, "epochs");
     })
     .outcomes(&[[0, 1], [1, 0]])
+}
+
+/// A process opens the filter, and another one opens it for lookups, so it stores nothing.
+fn restarted_with_a_reader() -> Scenario<ExpiringProcesses> {
+    Scenario::new("a reader after a restart", before_the_restart)
+        .thread(|all| open_and_tick(all, 0))
+        .thread(|all| {
+            assert_eq!(all.of(1).base_of_reader(2), 10, "{CLOCK}");
+            false
+        })
+        .outcomes(&[[1, 0]])
 }
 
 /// Two epochs begin while a process opens the filter.
@@ -97,14 +112,22 @@ fn all_processes_have_one_clock_after_a_restart() {
 }
 
 #[test]
+fn a_reader_has_the_clock_of_the_others_after_a_restart() {
+    restarted_with_a_reader().holds();
+}
+
+#[test]
 fn the_beginning_is_read_before_the_start() {
     restarted().must_fail(Fault::BootFirst, CLOCK);
+    restarted_with_a_reader().must_fail(Fault::BootFirst, CLOCK);
 }
 
 #[test]
 fn the_base_is_seen_with_the_start() {
-    restarted().must_fail(Step::Boot, CLOCK);
-    restarted().must_fail(Step::Latest, CLOCK);
+    for scenario in [restarted, restarted_with_a_reader] {
+        scenario().must_fail(Step::Boot, CLOCK);
+        scenario().must_fail(Step::Latest, CLOCK);
+    }
 }
 
 #[test]

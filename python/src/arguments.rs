@@ -1,6 +1,6 @@
 //! Arguments whose errors name the value and what is allowed.
 
-use guira::{Builder, CuckooFilter, Prefer};
+use guira::{Builder, CuckooFilter, ExpiringBuilder, ExpiringFilter, Prefer};
 use pyo3::{
     exceptions::{PyOverflowError, PyTypeError, PyValueError},
     prelude::*,
@@ -136,6 +136,39 @@ impl Settings {
         }
         if let Some(Whole(capacity)) = self.max_capacity {
             builder = builder.max_capacity(capacity);
+        }
+        if let Some(Whole(bits)) = self.fingerprint_bits {
+            builder = builder.fingerprint_bits(bits);
+        }
+        if let Some(Whole(seed)) = self.seed {
+            builder = builder.seed(seed);
+        }
+        builder
+    }
+}
+
+/// The settings of an expiring filter.
+pub(crate) struct ExpiringSettings {
+    pub(crate) ttl: Seconds,
+    pub(crate) capacity: Whole<usize>,
+    pub(crate) false_positive_rate: Option<f64>,
+    pub(crate) max_capacity: Option<Whole<usize>>,
+    pub(crate) epochs: Option<Whole<u32>>,
+    pub(crate) fingerprint_bits: Option<Whole<u32>>,
+    pub(crate) seed: Option<Whole<u64>>,
+}
+
+impl ExpiringSettings {
+    pub(crate) fn builder(self) -> ExpiringBuilder {
+        let mut builder = ExpiringFilter::builder(self.ttl.0).capacity(self.capacity.0);
+        if let Some(rate) = self.false_positive_rate {
+            builder = builder.false_positive_rate(rate);
+        }
+        if let Some(Whole(capacity)) = self.max_capacity {
+            builder = builder.max_capacity(capacity);
+        }
+        if let Some(Whole(epochs)) = self.epochs {
+            builder = builder.epochs(epochs);
         }
         if let Some(Whole(bits)) = self.fingerprint_bits {
             builder = builder.fingerprint_bits(bits);

@@ -1,10 +1,9 @@
-//! The methods that `Filter`, `SharedFilter` and `SharedReader` have in common.
+//! The methods that `Filter` and the classes of shared filters have in common.
 
 use crate::{
     batch::{self, Keys, Refused},
     direct::Hashing,
 };
-use guira::CuckooFilter;
 use pyo3::prelude::*;
 
 /// A filter in which hashes are looked up.
@@ -26,8 +25,6 @@ pub(crate) trait Lookups: Hashing + Sync {
 
 /// A filter of hashes that changes.
 pub(crate) trait Hashed: Lookups {
-    fn table(&self) -> &CuckooFilter;
-
     fn add_hash(&self, py: Python<'_>, hash: u64) -> PyResult<()>;
 
     fn add_unique_hash(&self, py: Python<'_>, hash: u64) -> PyResult<bool>;
@@ -38,9 +35,7 @@ pub(crate) trait Hashed: Lookups {
 
     fn add_unique_all(&self, hashes: &[u64], added: &mut [bool]) -> Result<(), Refused>;
 
-    fn discard_all(&self, hashes: &[u64], discarded: &mut [bool]) {
-        self.table().remove_hash_batch(hashes, discarded);
-    }
+    fn discard_all(&self, hashes: &[u64], discarded: &mut [bool]);
 }
 
 /// Implements the lookups of a class in Rust and in Python: its `table` answers them. The second argument

@@ -9,7 +9,7 @@
 #![allow(unsafe_code)]
 
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-use crate::shared::SharedFilter;
+use crate::shared::{SharedExpiringFilter, SharedFilter};
 use crate::{common::Hashed, expiring::ExpiringFilter, filter::Filter, item::Rule};
 use pyo3::{
     PyClass, PyTypeInfo, ffi,
@@ -72,6 +72,12 @@ pub(crate) fn init(py: Python<'_>) -> PyResult<()> {
     replace!(
         SharedFilter,
         c"add" => add_hash, c"add_unique" => add_unique_hash, c"discard" => discard_hash
+    );
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    replace!(
+        SharedExpiringFilter,
+        c"add" => add_hash, c"add_unique" => add_unique_hash, c"discard" => discard_hash,
+        c"add_or_refresh" => add_or_refresh_hash
     );
     replace!(
         ExpiringFilter,

@@ -65,10 +65,6 @@ impl Hashing for Filter {
 }
 
 impl Hashed for Filter {
-    fn table(&self) -> &CuckooFilter {
-        &self.table
-    }
-
     #[inline]
     fn add_hash(&self, _: Python<'_>, hash: u64) -> PyResult<()> {
         self.table.insert_hash(hash).map_err(insert_error)
@@ -90,6 +86,10 @@ impl Hashed for Filter {
 
     fn add_unique_all(&self, hashes: &[u64], added: &mut [bool]) -> Result<(), Refused> {
         Ok(self.table.insert_unique_hash_batch(hashes, added)?)
+    }
+
+    fn discard_all(&self, hashes: &[u64], discarded: &mut [bool]) {
+        self.table.remove_hash_batch(hashes, discarded);
     }
 }
 

@@ -45,8 +45,9 @@ mod _guira_filter {
     #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
     #[pymodule_export]
     use super::shared::{
-        Participants, SharedFileError, SharedFilter, SharedReader, restore_shared_filter,
-        restore_shared_reader,
+        Participants, SharedExpiringFilter, SharedExpiringReader, SharedFileError, SharedFilter,
+        SharedReader, restore_shared_expiring_filter, restore_shared_expiring_reader,
+        restore_shared_filter, restore_shared_reader,
     };
     use super::*;
     #[pymodule_export]

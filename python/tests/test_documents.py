@@ -17,6 +17,9 @@ CLASSES = [
     guira_filter.Filter,
     guira_filter.ExpiringFilter,
     guira_filter.SharedFilter,
+    guira_filter.SharedReader,
+    guira_filter.SharedExpiringFilter,
+    guira_filter.SharedExpiringReader,
     guira_filter.Stats,
     guira_filter.Participants,
 ]

@@ -11,11 +11,10 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import guira_filter
 import numpy as np
@@ -28,40 +27,11 @@ from guira_filter import (
     SharedFilter,
     SharedReader,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from processes import output, start
 
 ROOT = Path(__file__).parents[1]
 PROCESSES = 4
 KEYS = 20_000
-
-
-@pytest.fixture
-def path() -> Iterator[Path]:
-    """Return a path in a directory of tmpfs that everybody may enter."""
-    memory = Path("/dev/shm")  # noqa: S108
-    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as directory:
-        Path(directory).chmod(0o755)
-        yield Path(directory, "filter")
-
-
-def start(script: str, *arguments: object) -> subprocess.Popen[str]:
-    """Run a script in another process, which finds its arguments in `a`."""
-    script = f"import sys, os, signal; a = sys.argv[1:]; import guira_filter as g\n{script}"
-    return subprocess.Popen(
-        [sys.executable, "-c", script, *map(str, arguments)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def output(process: subprocess.Popen[str]) -> str:
-    out, errors = process.communicate(timeout=300)
-    assert process.returncode == 0, errors
-    return out.strip()
 
 
 # What each process does after it has read a line, so that all do it at once.
@@ -538,6 +508,8 @@ def test_other_systems_say_what_is_missing() -> None:
     get: Any = guira_filter.__getattr__
     with pytest.raises(AttributeError, match=r"SharedFilter.*Linux on a 64-bit"):
         get("SharedFilter")
+    with pytest.raises(AttributeError, match=r"SharedExpiringReader.*Linux on a 64-bit"):
+        get("SharedExpiringReader")
     with pytest.raises(AttributeError, match=r"no attribute 'Bloom'$"):
         get("Bloom")
 

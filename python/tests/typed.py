@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
-from guira_filter import ExpiringFilter, Filter, FullError, SharedFilter, SharedReader, Stats
+from guira_filter import (
+    ExpiringFilter,
+    Filter,
+    FullError,
+    SharedExpiringFilter,
+    SharedExpiringReader,
+    SharedFilter,
+    SharedReader,
+    Stats,
+)
 from numpy.typing import NDArray  # noqa: TC002
 
 f = Filter(1000, 0.01, max_capacity=5000, prefer="speed", counter_bits=4, seed=7)
@@ -55,6 +64,14 @@ reader: SharedReader = SharedReader.from_memfd(unnamed.fileno())
 found: NDArray[np.bool_] = reader.contains_many(np.arange(3))
 clean: bool = "a" in SharedReader.open("filter") and unnamed.was_closed_cleanly
 
+x = SharedExpiringFilter.open_or_create("filter", timedelta(hours=1), 1000, epochs=6, seed=7)
+x = SharedExpiringFilter.create_memfd(3600.0, max_processes=8)
+begun: bool = x.tick() or x.refresh("a") or x.add_or_refresh(5)
+fresh: list[bool] = x.refresh_many(["a"])
+young: NDArray[np.bool_] = x.add_or_refresh_many(np.arange(3))
+window: SharedExpiringReader = SharedExpiringReader.from_memfd(x.fileno())
+seconds: float = window.ttl + (window.epoch_age or 0.0) + window.epoch_length + window.epoch
+
 
 def index(error: FullError) -> int:
     return error.index
@@ -72,6 +89,9 @@ e.union_with(f)  # type: ignore[arg-type]
 f.seed = 5  # type: ignore[misc]
 SharedFilter("filter")  # type: ignore[call-arg]
 reader.add("a")  # type: ignore[attr-defined]
+window.tick()  # type: ignore[attr-defined]
+x.tick(5)  # type: ignore[call-arg]
+SharedExpiringFilter.create("filter")  # type: ignore[call-arg]
 s.merge(s)  # type: ignore[attr-defined]
 Filter(items="all")  # type: ignore[arg-type]
 ExpiringFilter()  # type: ignore[call-arg]

@@ -58,9 +58,11 @@ pub enum OpenError {
     /// A filter with counters cannot be shared.
     Counters,
     /// The filter in the file expires: open it as a
-    /// [`SharedExpiringFilter`](crate::SharedExpiringFilter).
+    /// [`SharedExpiringFilter`](crate::SharedExpiringFilter), or as a
+    /// [`SharedExpiringReader`](crate::SharedExpiringReader).
     Expires,
-    /// The filter in the file does not expire: open it as a [`SharedFilter`](crate::SharedFilter).
+    /// The filter in the file does not expire: open it as a [`SharedFilter`](crate::SharedFilter), or as a
+    /// [`SharedReader`](crate::SharedReader).
     DoesNotExpire,
     /// An expiring filter that grows cannot be shared.
     Grows,

@@ -426,10 +426,21 @@ impl<S: BuildHasher + 'static> SharedExpiringFilter<S> {
         self.shared.filter.contains_batch(items, results);
     }
 
+    /// [`ExpiringFilter::contains_hash_batch`].
+    pub fn contains_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
+        self.shared.filter.contains_hash_batch(hashes, results);
+    }
+
     /// [`ExpiringFilter::count`].
     #[must_use]
     pub fn count<T: Hash + ?Sized>(&self, item: &T) -> usize {
         self.shared.filter.count(item)
+    }
+
+    /// [`ExpiringFilter::count_hash`].
+    #[must_use]
+    pub fn count_hash(&self, hash: u64) -> usize {
+        self.shared.filter.count_hash(hash)
     }
 
     /// [`ExpiringFilter::insert`].
@@ -577,6 +588,12 @@ impl<S: BuildHasher + 'static> SharedExpiringFilter<S> {
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.shared.filter.capacity()
+    }
+
+    /// [`ExpiringFilter::max_capacity`]: that of a filter that does not grow.
+    #[must_use]
+    pub fn max_capacity(&self) -> usize {
+        self.shared.filter.max_capacity()
     }
 
     /// [`ExpiringFilter::stats`]. The counters only count events in this process.

@@ -89,6 +89,7 @@ impl Kind {
 pub(crate) struct Mapped {
     pub(crate) map: Arc<Map>,
     pub(crate) header: Header,
+    access: Access,
 }
 
 /// What the file of a new filter is to have.
@@ -237,7 +238,11 @@ impl Mapped {
             });
         }
         let map = Arc::new(map);
-        Ok(Self { map, header })
+        Ok(Self {
+            map,
+            header,
+            access,
+        })
     }
 
     /// Where the filter is. `memory` is that of the file, and `own` belongs to this process only.
@@ -284,6 +289,7 @@ impl Mapped {
         let clock = SharedClock {
             boot: boottime.boot(),
             read: move || boottime.read(),
+            may_write: self.access == Access::Write,
         };
         let filter = ExpiringFilter::shared(&self.header.filter, hasher, place, clock)?;
         let filter = filter.ok_or(OpenError::Grows)?;

@@ -49,4 +49,4 @@ pub use expiring::SharedExpiringFilter;
 pub use filter::SharedFilter;
 pub use guira::shared::Repaired;
 pub use header::Participants;
-pub use reader::SharedReader;
+pub use reader::{SharedExpiringReader, SharedReader};

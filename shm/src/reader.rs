@@ -1,4 +1,4 @@
-//! A filter that this process only reads.
+//! Filters that this process only reads.
 
 use crate::{
     error::OpenError,
@@ -7,8 +7,8 @@ use crate::{
     map::Map,
 };
 use guira::{
-    CuckooFilter, SeededState, Stats,
-    shared::{Members, NUMBER_WORD, SEAT_WORD, Seat},
+    CuckooFilter, ExpiringFilter, SeededState, Stats,
+    shared::{Members, NUMBER_WORD, SEAT_WORD, Seat, SharedPlace},
 };
 use std::{
     fmt,
@@ -17,6 +17,7 @@ use std::{
     os::fd::OwnedFd,
     path::Path,
     sync::{Arc, atomic::AtomicU64},
+    time::Duration,
 };
 
 /// A shared filter that this process only looks items up in.
@@ -25,13 +26,71 @@ use std::{
 /// and no lock: any number of processes can read a filter, and writers do not notice them. Lookups are
 /// those of [`SharedFilter`](crate::SharedFilter): wait-free, and right beside writers and dead processes.
 ///
+/// ```
+/// # use guira::CuckooFilter;
+/// # use guira_shm::{SharedFilter, SharedReader};
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("seen");
+/// // SAFETY: nothing else truncates or writes a file in this directory.
+/// let writer = unsafe { SharedFilter::create(&path, CuckooFilter::builder().capacity(100)) }?;
+/// // SAFETY: as above.
+/// let reader = unsafe { SharedReader::open(&path) }?;
+/// writer.insert("ani")?;
+/// assert!(reader.contains("ani"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # What a reader cannot do
 ///
 /// A snapshot, a digest and a merge scan the filter. A scan has to tell writers how far it is, so that no
 /// item moves past it unseen, and a reader cannot write that down. So this type has no such methods. Let
 /// a process that may write take a snapshot, and read that.
 pub struct SharedReader<S = SeededState> {
-    filter: CuckooFilter<S>,
+    shared: Outlook<CuckooFilter<S>>,
+}
+
+/// A shared expiring filter that this process only looks items up in.
+///
+/// What [`SharedReader`] says of permissions, seats and scans holds here, too.
+///
+/// ```
+/// # use guira::ExpiringFilter;
+/// # use guira_shm::{SharedExpiringFilter, SharedExpiringReader};
+/// # use std::time::Duration;
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("seen");
+/// let builder = ExpiringFilter::builder(Duration::from_secs(3600)).epochs(4);
+/// // SAFETY: nothing else truncates or writes a file in this directory.
+/// let writer = unsafe { SharedExpiringFilter::create(&path, builder) }?;
+/// // SAFETY: as above.
+/// let reader = unsafe { SharedExpiringReader::open(&path) }?;
+/// writer.insert("ani")?;
+/// assert!(reader.contains("ani"));
+/// // What `tick` does when an epoch is due.
+/// for _ in 0..5 {
+///     assert!(writer.advance()?);
+/// }
+/// assert!(!reader.contains("ani"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Time
+///
+/// A lookup goes by the epoch that writers have begun last, as in a
+/// [`SharedExpiringFilter`](crate::SharedExpiringFilter). An item is found for at least the TTL, and an
+/// expired one is not found again. Lookups do not go by the clock: an item that was inserted when an epoch
+/// was late would expire early.
+///
+/// A reader begins no epoch. **If no writer calls [`tick`](crate::SharedExpiringFilter::tick), nothing
+/// expires**, and items are found for as long as that lasts. [`epoch_age`](Self::epoch_age) tells: while a
+/// writer ticks, it is at most [`epoch_length`](Self::epoch_length) and the time between two ticks.
+pub struct SharedExpiringReader<S = SeededState> {
+    shared: Outlook<ExpiringFilter<S>>,
+}
+
+/// A filter in a file that this process cannot write.
+struct Outlook<F> {
+    filter: F,
     map: Arc<Map>,
     most_members: usize,
 }
@@ -53,165 +112,226 @@ impl Members for Outside {
     }
 }
 
-impl SharedReader {
-    /// Opens the filter in a file for lookups.
-    ///
-    /// # Safety
-    ///
-    /// As [`SharedFilter::open`](crate::SharedFilter::open).
-    ///
-    /// # Errors
-    ///
-    /// An [`OpenError`] describes what is wrong with the file. It is [`OpenError::Io`] on machines other
-    /// than x86-64, ARM64 and RISC-V.
-    ///
-    /// ```
-    /// # use guira::CuckooFilter;
-    /// # use guira_shm::{SharedFilter, SharedReader};
-    /// # let dir = tempfile::tempdir()?;
-    /// # let path = dir.path().join("seen");
-    /// // SAFETY: nothing else truncates or writes a file in this directory.
-    /// let writer = unsafe { SharedFilter::create(&path, CuckooFilter::builder().capacity(100)) }?;
-    /// // SAFETY: as above.
-    /// let reader = unsafe { SharedReader::open(&path) }?;
-    /// writer.insert("ani")?;
-    /// assert!(reader.contains("ani"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[expect(unsafe_code, reason = "the file must not be truncated")]
-    pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
-        Self::of_file(&file::open(path.as_ref(), Access::Read)?, SeededState::new)
-    }
-
-    /// Opens the filter behind a descriptor of a sealed memfd for lookups. The descriptor need not be
-    /// writable, and is closed.
-    ///
-    /// # Errors
-    ///
-    /// * [`OpenError::NotSealed`]: the memory can be truncated, or the descriptor is not that of a memfd.
-    /// * Other errors are as in [`open`](Self::open).
-    pub fn from_memfd(descriptor: OwnedFd) -> Result<Self, OpenError> {
-        Self::of_file(&file::sealed(descriptor)?, SeededState::new)
-    }
-}
-
-impl<S: BuildHasher + 'static> SharedReader<S> {
-    /// Like [`open`](SharedReader::open), for a filter with another hasher.
-    ///
-    /// # Safety
-    ///
-    /// As [`SharedFilter::open`](crate::SharedFilter::open).
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](SharedReader::open).
-    #[expect(unsafe_code, reason = "as `open`")]
-    pub unsafe fn open_with_hasher(path: impl AsRef<Path>, hasher: S) -> Result<Self, OpenError> {
-        Self::of_file(&file::open(path.as_ref(), Access::Read)?, |_| hasher)
-    }
-
-    /// Like [`from_memfd`](SharedReader::from_memfd), for a filter with another hasher.
-    ///
-    /// # Errors
-    ///
-    /// As [`from_memfd`](SharedReader::from_memfd).
-    pub fn from_memfd_with_hasher(descriptor: OwnedFd, hasher: S) -> Result<Self, OpenError> {
-        Self::of_file(&file::sealed(descriptor)?, |_| hasher)
-    }
-
-    fn of_file(file: &File, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
-        let mapped = Mapped::new(file, Access::Read, Kind::Plain)?;
+impl<F> Outlook<F> {
+    /// The filter of this kind in a file, which `make` makes.
+    fn new(
+        file: &File,
+        kind: Kind,
+        make: impl FnOnce(&Mapped, SharedPlace) -> Result<F, OpenError>,
+    ) -> Result<Self, OpenError> {
+        let mapped = Mapped::new(file, Access::Read, kind)?;
         // A reader has no seat, and counts nothing.
         let own: Box<[AtomicU64]> = [SEAT_WORD, NUMBER_WORD].map(|_| AtomicU64::new(0)).into();
         let place = mapped.place(Arc::new(Outside), mapped.map.clone(), Arc::new(own));
         Ok(Self {
-            filter: mapped.filter(hasher, place)?,
+            filter: make(&mapped, place)?,
             most_members: mapped.header.members,
             map: mapped.map,
         })
     }
-
-    /// [`CuckooFilter::contains`].
-    #[inline]
-    #[must_use]
-    pub fn contains<T: Hash + ?Sized>(&self, item: &T) -> bool {
-        self.contains_hash(self.hasher().hash_one(item))
-    }
-
-    /// [`CuckooFilter::contains_hash`].
-    #[inline]
-    #[must_use]
-    pub fn contains_hash(&self, hash: u64) -> bool {
-        self.filter.contains_hash_shared(hash)
-    }
-
-    /// [`CuckooFilter::contains_batch`].
-    pub fn contains_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
-        self.filter.contains_batch(items, results);
-    }
-
-    /// [`CuckooFilter::contains_hash_batch`].
-    pub fn contains_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
-        self.filter.contains_hash_batch(hashes, results);
-    }
-
-    /// [`CuckooFilter::count`].
-    #[must_use]
-    pub fn count<T: Hash + ?Sized>(&self, item: &T) -> usize {
-        self.filter.count(item)
-    }
-
-    /// [`CuckooFilter::count_hash`].
-    #[must_use]
-    pub fn count_hash(&self, hash: u64) -> usize {
-        self.filter.count_hash(hash)
-    }
-
-    /// [`CuckooFilter::len`], which processes that died may have left a little off.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.filter.len()
-    }
-
-    /// [`CuckooFilter::is_empty`].
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.filter.is_empty()
-    }
-
-    /// [`CuckooFilter::capacity`].
-    #[must_use]
-    pub fn capacity(&self) -> usize {
-        self.filter.capacity()
-    }
-
-    /// [`CuckooFilter::max_capacity`].
-    #[must_use]
-    pub fn max_capacity(&self) -> usize {
-        self.filter.max_capacity()
-    }
-
-    /// [`CuckooFilter::stats`]. The counters only count lookups of this reader.
-    #[must_use]
-    pub fn stats(&self) -> Stats {
-        self.filter.stats()
-    }
-
-    /// [`CuckooFilter::hasher`].
-    #[must_use]
-    pub fn hasher(&self) -> &S {
-        self.filter.hasher()
-    }
-
-    /// Returns how many processes share the filter. Readers are not counted.
-    #[must_use]
-    pub fn participants(&self) -> Participants {
-        self.map.participants(self.most_members)
-    }
 }
 
-impl<S> fmt::Debug for SharedReader<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SharedReader").finish_non_exhaustive()
+/// What all readers have: how they are opened, and the lookups of `$Filter` that store nothing.
+macro_rules! reader {
+    (
+        $Reader:ident of $Filter:ident, by $kind:ident, $make:ident and $contains_hash:ident,
+        like $Writer:ident
+    ) => {
+        impl $Reader {
+            /// Opens the filter in a file for lookups.
+            ///
+            /// # Safety
+            ///
+            #[doc = concat!("As [`", stringify!($Writer), "::open`](crate::", stringify!($Writer), "::open).")]
+            ///
+            /// # Errors
+            ///
+            /// An [`OpenError`] describes what is wrong with the file. It is [`OpenError::Io`] on machines
+            /// other than x86-64, ARM64 and RISC-V.
+            #[expect(unsafe_code, reason = "the file must not be truncated")]
+            pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+                Self::of_file(&file::open(path.as_ref(), Access::Read)?, SeededState::new)
+            }
+
+            /// Opens the filter behind a descriptor of a sealed memfd for lookups. The descriptor need not
+            /// be writable, and is closed.
+            ///
+            /// # Errors
+            ///
+            /// * [`OpenError::NotSealed`]: the memory can be truncated, or the descriptor is not that of a
+            ///   memfd.
+            /// * Other errors are as in [`open`](Self::open).
+            pub fn from_memfd(descriptor: OwnedFd) -> Result<Self, OpenError> {
+                Self::of_file(&file::sealed(descriptor)?, SeededState::new)
+            }
+        }
+
+        impl<S: BuildHasher + 'static> $Reader<S> {
+            #[doc = concat!("Like [`open`](", stringify!($Reader), "::open), for a filter with another hasher.")]
+            ///
+            /// # Safety
+            ///
+            #[doc = concat!("As [`open`](", stringify!($Reader), "::open).")]
+            ///
+            /// # Errors
+            ///
+            #[doc = concat!("As [`open`](", stringify!($Reader), "::open).")]
+            #[expect(unsafe_code, reason = "as `open`")]
+            pub unsafe fn open_with_hasher(
+                path: impl AsRef<Path>,
+                hasher: S,
+            ) -> Result<Self, OpenError> {
+                Self::of_file(&file::open(path.as_ref(), Access::Read)?, |_| hasher)
+            }
+
+            #[doc = concat!("Like [`from_memfd`](", stringify!($Reader), "::from_memfd), for a filter with another hasher.")]
+            ///
+            /// # Errors
+            ///
+            #[doc = concat!("As [`from_memfd`](", stringify!($Reader), "::from_memfd).")]
+            pub fn from_memfd_with_hasher(
+                descriptor: OwnedFd,
+                hasher: S,
+            ) -> Result<Self, OpenError> {
+                Self::of_file(&file::sealed(descriptor)?, |_| hasher)
+            }
+
+            fn of_file(file: &File, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
+                let make = |mapped: &Mapped, place| mapped.$make(hasher, place);
+                let shared = Outlook::new(file, Kind::$kind, make)?;
+                Ok(Self { shared })
+            }
+
+            #[doc = concat!("[`", stringify!($Filter), "::contains`].")]
+            #[inline]
+            #[must_use]
+            pub fn contains<T: Hash + ?Sized>(&self, item: &T) -> bool {
+                self.contains_hash(self.hasher().hash_one(item))
+            }
+
+            #[doc = concat!("[`", stringify!($Filter), "::contains_hash`].")]
+            #[inline]
+            #[must_use]
+            pub fn contains_hash(&self, hash: u64) -> bool {
+                self.shared.filter.$contains_hash(hash)
+            }
+
+            #[doc = concat!("[`", stringify!($Filter), "::contains_batch`].")]
+            pub fn contains_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
+                self.shared.filter.contains_batch(items, results);
+            }
+
+            #[doc = concat!("[`", stringify!($Filter), "::contains_hash_batch`].")]
+            pub fn contains_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
+                self.shared.filter.contains_hash_batch(hashes, results);
+            }
+
+            #[doc = concat!("[`", stringify!($Filter), "::count`].")]
+            #[must_use]
+            pub fn count<T: Hash + ?Sized>(&self, item: &T) -> usize {
+                self.shared.filter.count(item)
+            }
+
+            #[doc = concat!("[`", stringify!($Filter), "::count_hash`].")]
+            #[must_use]
+            pub fn count_hash(&self, hash: u64) -> usize {
+                self.shared.filter.count_hash(hash)
+            }
+
+            #[doc = concat!("[`", stringify!($Filter), "::len`], which processes that died may have left a little off.")]
+            #[must_use]
+            pub fn len(&self) -> usize {
+                self.shared.filter.len()
+            }
+
+            #[doc = concat!("[`", stringify!($Filter), "::is_empty`].")]
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                self.shared.filter.is_empty()
+            }
+
+            #[doc = concat!("[`", stringify!($Filter), "::capacity`].")]
+            #[must_use]
+            pub fn capacity(&self) -> usize {
+                self.shared.filter.capacity()
+            }
+
+            #[doc = concat!("[`", stringify!($Filter), "::max_capacity`].")]
+            #[must_use]
+            pub fn max_capacity(&self) -> usize {
+                self.shared.filter.max_capacity()
+            }
+
+            #[doc = concat!("[`", stringify!($Filter), "::stats`]. The counters only count lookups of this reader.")]
+            #[must_use]
+            pub fn stats(&self) -> Stats {
+                self.shared.filter.stats()
+            }
+
+            #[doc = concat!("[`", stringify!($Filter), "::hasher`].")]
+            #[must_use]
+            pub fn hasher(&self) -> &S {
+                self.shared.filter.hasher()
+            }
+
+            /// Returns how many processes share the filter. Readers are not counted.
+            #[must_use]
+            pub fn participants(&self) -> Participants {
+                self.shared.map.participants(self.shared.most_members)
+            }
+        }
+
+        impl<S> fmt::Debug for $Reader<S> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($Reader)).finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+reader!(SharedReader of CuckooFilter, by Plain, filter and contains_hash_shared, like SharedFilter);
+reader!(
+    SharedExpiringReader of ExpiringFilter, by Expiring, expiring_filter and contains_hash,
+    like SharedExpiringFilter
+);
+
+/// Time, as writers let it pass.
+impl<S: BuildHasher + 'static> SharedExpiringReader<S> {
+    /// [`ExpiringFilter::is_swept`].
+    #[must_use]
+    pub fn is_swept(&self) -> bool {
+        self.shared.filter.is_swept()
+    }
+
+    /// [`ExpiringFilter::epoch`]: the last one that a writer has begun.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.shared.filter.epoch()
+    }
+
+    /// [`ExpiringFilter::epoch_age`], by the clock of the writers. If it is much more than
+    /// [`epoch_length`](Self::epoch_length), no writer ticks, or a stopped process keeps them from the next
+    /// epoch.
+    #[must_use]
+    pub fn epoch_age(&self) -> Option<Duration> {
+        self.shared.filter.epoch_age()
+    }
+
+    /// [`ExpiringFilter::epoch_length`].
+    #[must_use]
+    pub fn epoch_length(&self) -> Duration {
+        self.shared.filter.epoch_length()
+    }
+
+    /// [`ExpiringFilter::ttl`].
+    #[must_use]
+    pub fn ttl(&self) -> Duration {
+        self.shared.filter.ttl()
+    }
+
+    /// [`ExpiringFilter::epochs`].
+    #[must_use]
+    pub fn epochs(&self) -> u32 {
+        self.shared.filter.epochs()
     }
 }

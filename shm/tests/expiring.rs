@@ -9,7 +9,9 @@ use common::{
     builder, create, create_expiring, directory, in_child, open_expiring, path, role, start, text,
 };
 use guira::{ExpiringBuilder, ExpiringFilter, SnapshotError};
-use guira_shm::{OpenError, SharedExpiringFilter, SharedFilter, SharedReader};
+use guira_shm::{
+    OpenError, SharedExpiringFilter, SharedExpiringReader, SharedFilter, SharedReader,
+};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::{fs, path::Path, thread, time::Duration};
 
@@ -346,7 +348,14 @@ fn random_words_anywhere_are_a_filter_that_answers() {
             }
             fs::write(&file, bytes).unwrap();
             // SAFETY: no other program knows the directory of this test.
-            match unsafe { SharedExpiringFilter::open(&file) } {
+            let reader = unsafe { SharedExpiringReader::open(&file) };
+            // SAFETY: as above.
+            let opened = unsafe { SharedExpiringFilter::open(&file) };
+            assert_eq!(reader.is_ok(), opened.is_ok());
+            if let Ok(reader) = reader {
+                look_up_all(&reader);
+            }
+            match opened {
                 Ok(filter) => {
                     use_all(&filter, 60);
                     answered += 1;
@@ -359,6 +368,18 @@ fn random_words_anywhere_are_a_filter_that_answers() {
         assert!((0..150_u32).all(|item| open_expiring(&file).contains(&item)));
     }
     assert!(answered > 30 && refused > 10, "{answered} {refused}");
+}
+
+/// Every call of a reader ends, and has some answer.
+fn look_up_all(reader: &SharedExpiringReader) {
+    let items: Vec<u32> = (0..50).collect();
+    let mut present = [false; 50];
+    reader.contains_batch(&items, &mut present);
+    for item in &items {
+        let _ = (reader.contains(item), reader.count(item));
+    }
+    let _ = (reader.len(), reader.stats(), reader.participants());
+    let _ = (reader.epoch(), reader.epoch_age(), reader.is_swept());
 }
 
 /// Every call ends, and has some answer.

@@ -5,8 +5,8 @@
 //!
 //! Each case begins with a copy of one file. A child dies in an operation, a second one repairs and dies,
 //! and a third repair ends. Then nothing is left. Epochs begin until every tag of a dead copy means a live
-//! one again. In each epoch an item is found exactly if it is not older than the TTL. At the end the filter
-//! is empty, and has as much room as a new one.
+//! one again. In each epoch an item is found exactly if it is not older than the TTL, also by a reader. At the
+//! end the filter is empty, and has as much room as a new one.
 #![cfg(all(guira_faults, target_os = "linux", target_pointer_width = "64"))]
 #![expect(unsafe_code, reason = "files are opened")]
 #![allow(dead_code)]
@@ -16,10 +16,10 @@ mod common;
 use common::{
     create_expiring, directory,
     dying::{die_before, has_died, rewrite, signal_before, writes},
-    open_expiring, path, role, start, text,
+    expiring_reader, open_expiring, path, role, start, text,
 };
 use guira::{ExpiringBuilder, ExpiringFilter, model::Step, shared::Census};
-use guira_shm::SharedExpiringFilter;
+use guira_shm::{SharedExpiringFilter, SharedExpiringReader};
 use nix::{
     sys::{
         signal::Signal,
@@ -27,7 +27,7 @@ use nix::{
     },
     unistd::Pid,
 };
-use std::{fs, path::Path, time::Duration};
+use std::{fs, ops::Deref, path::Path, time::Duration};
 
 /// The items that a child refreshes or removes.
 const CHANGED: usize = 7;
@@ -215,6 +215,30 @@ fn dies(file: &Path, act: Act, death: usize, template: &Template) -> bool {
     has_died(status, &format!("{act:?} {death}"))
 }
 
+/// A filter, and a reader of it, which repairs nothing.
+struct Opened {
+    filter: SharedExpiringFilter,
+    reader: SharedExpiringReader,
+}
+
+impl Opened {
+    fn new(file: &Path) -> Self {
+        Self {
+            // First, so that it has the clock by itself.
+            reader: expiring_reader(file),
+            filter: open_expiring(file),
+        }
+    }
+}
+
+impl Deref for Opened {
+    type Target = SharedExpiringFilter;
+
+    fn deref(&self) -> &SharedExpiringFilter {
+        &self.filter
+    }
+}
+
 /// What is in the filter after the act, in which the child has died at the item with this number.
 fn after(act: Act, template: &Template, at: usize, epoch: u64) -> Vec<Known> {
     let mut items = template.items.clone();
@@ -246,9 +270,10 @@ fn after(act: Act, template: &Template, at: usize, epoch: u64) -> Vec<Known> {
     items
 }
 
-/// In the present epoch, the items are found as they are known.
-fn look_up(filter: &SharedExpiringFilter, items: &[Known], case: &str) {
+/// In the present epoch, the items are found as they are known, also by a reader.
+fn look_up(filter: &Opened, items: &[Known], case: &str) {
     let epoch = filter.epoch();
+    assert_eq!(filter.reader.epoch(), epoch);
     for Known {
         item,
         surely,
@@ -256,6 +281,7 @@ fn look_up(filter: &SharedExpiringFilter, items: &[Known], case: &str) {
     } in items
     {
         let found = filter.contains(item);
+        assert_eq!(filter.reader.contains(item), found, "{case}: item {item}");
         if surely.is_some_and(|last| epoch <= last) {
             assert!(found, "{case}: item {item} is lost in epoch {epoch}");
         }
@@ -276,7 +302,7 @@ fn is_clean(filter: &SharedExpiringFilter, case: &str) {
 }
 
 /// Lets all items die, until their tags would mean live copies again.
-fn outlive(filter: &SharedExpiringFilter, items: &[Known], case: &str) {
+fn outlive(filter: &Opened, items: &[Known], case: &str) {
     is_clean(filter, case);
     look_up(filter, items, case);
     for _ in 0..EPOCHS + 20 {
@@ -309,7 +335,7 @@ fn die_everywhere(act: Act, template: &Template) -> (usize, usize) {
         for repair in 0.. {
             rewrite(&file, &dead);
             let case = format!("{act:?}, death {death}, repair {repair}");
-            let filter = open_expiring(&file);
+            let filter = Opened::new(&file);
             let items = after(act, template, at, template.epoch);
             // Also beside what the dead one has left.
             look_up(&filter, &items, &case);
@@ -401,7 +427,7 @@ fn a_stopped_sweep_lets_nothing_come_back() {
     let file = directory.path().join("filter");
     for number in 0..4 {
         rewrite(&file, &template.bytes);
-        let filter = open_expiring(&file);
+        let filter = Opened::new(&file);
         let mut child = start("stopper", &[text(&file), number.to_string()]);
         let pid = Pid::from_raw(child.id() as i32);
         let stopped = waitpid(pid, Some(WaitPidFlag::WUNTRACED)).unwrap();

@@ -14,9 +14,9 @@
 
 mod common;
 
-use common::{create_expiring, directory, open_expiring, path, role, start, text};
+use common::{create_expiring, directory, expiring_reader, open_expiring, path, role, start, text};
 use guira::{ExpiringBuilder, ExpiringFilter, shared::Census};
-use guira_shm::SharedExpiringFilter;
+use guira_shm::{SharedExpiringFilter, SharedExpiringReader};
 use memmap2::{MmapOptions, MmapRaw};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::{
@@ -176,6 +176,7 @@ fn worker() {
     };
     let worker = Worker {
         filter: open_expiring(&path(file)),
+        reader: expiring_reader(&path(file)),
         diary: Diary::open(&path(diary)),
         worker: worker.parse().unwrap(),
     };
@@ -184,6 +185,7 @@ fn worker() {
 
 struct Worker {
     filter: SharedExpiringFilter,
+    reader: SharedExpiringReader,
     diary: Diary,
     worker: u64,
 }
@@ -200,7 +202,10 @@ impl Worker {
                 0 => self.filter.write_to(std::io::sink()).unwrap(),
                 1..20 => drop(self.filter.tick().unwrap()),
                 20..40 => self.take_lock(random.random_range(0..LOCKS)),
-                40..160 => look_up(&self.filter, &self.diary, self.worker, number),
+                40..160 => {
+                    let (filter, reader) = (&self.filter, &self.reader);
+                    look_up(filter, reader, &self.diary, self.worker, number);
+                }
                 160..240 => self.insert(number, |item| self.filter.insert(item).is_ok()),
                 240..280 => self.insert(number, |item| self.filter.insert_unique(item) == Ok(true)),
                 280..340 => self.refresh(number),
@@ -309,12 +314,18 @@ impl Worker {
     }
 }
 
-/// In the present epoch, an item is found as it is known.
-fn look_up(filter: &SharedExpiringFilter, diary: &Diary, worker: u64, number: u64) {
+/// In the present epoch, an item is found as it is known, by the filter and by a reader.
+fn look_up(
+    filter: &SharedExpiringFilter,
+    reader: &SharedExpiringReader,
+    diary: &Diary,
+    worker: u64,
+    number: u64,
+) {
     let known = Known::of(diary.said(worker, number).load(SeqCst));
     let item = diary.item(worker, number);
     let from = filter.epoch();
-    let found = (0..100).all(|_| filter.contains(&item));
+    let found = (0..50).all(|_| filter.contains(&item) && reader.contains(&item));
     let to = filter.epoch();
     if to < known.surely {
         assert!(found, "item {number} has expired early: {known:?} in {to}");
@@ -376,6 +387,7 @@ struct Episode<'a> {
     file: &'a Path,
     diary_file: &'a Path,
     filter: SharedExpiringFilter,
+    reader: SharedExpiringReader,
     diary: Diary,
 }
 
@@ -408,7 +420,7 @@ impl Episode<'_> {
                 let at_most = self.filter.epoch() + EPOCHS + 1;
                 said.store(Known { at_most, ..known }.pack(), SeqCst);
             }
-            look_up(&self.filter, &self.diary, worker, number);
+            look_up(&self.filter, &self.reader, &self.diary, worker, number);
         }
     }
 
@@ -425,7 +437,7 @@ impl Episode<'_> {
         for _ in 0..EPOCHS + 20 {
             for worker in 0..WORKERS {
                 for number in 0..ITEMS {
-                    look_up(&self.filter, &self.diary, worker, number);
+                    look_up(&self.filter, &self.reader, &self.diary, worker, number);
                 }
             }
             assert!(self.filter.advance().unwrap());
@@ -455,6 +467,7 @@ fn nothing_expires_early_or_comes_back_when_processes_are_killed() {
             file: &file,
             diary_file: &diary_file,
             filter: create_expiring(&file, builder(bits)),
+            reader: expiring_reader(&file),
             diary: Diary::create(&diary_file),
         };
         for (word, item) in episode.diary[ALL as usize..].iter().zip(choose_items(bits)) {

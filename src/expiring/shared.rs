@@ -33,6 +33,8 @@ pub struct SharedClock<F> {
     pub boot: u64,
     /// Returns the time since then.
     pub read: F,
+    /// True if the process may write the words of the filter.
+    pub may_write: bool,
 }
 
 impl<S: BuildHasher + 'static> ExpiringFilter<S> {
@@ -69,8 +71,12 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
         let Some(raw) = raw else {
             return Ok(None);
         };
-        let SharedClock { boot, read } = clock;
-        let base = base(&raw, boot);
+        let SharedClock {
+            boot,
+            read,
+            may_write,
+        } = clock;
+        let base = base(&raw, boot, may_write);
         let read: ReadShared = Box::new(move || base.saturating_add(read()));
         let filter = Self {
             clock: Clock::shared(read),
@@ -81,11 +87,11 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
 }
 
 /// What the clock of the filter showed before this start of the machine.
-fn base(raw: &AnyExpiring, boot: u64) -> Duration {
+fn base(raw: &AnyExpiring, boot: u64, store: bool) -> Duration {
     let nanos = with_layout_or!(
         raw,
         _raw => 0,
-        shared => with_shared!(shared, raw => raw.time.base(boot))
+        shared => with_shared!(shared, raw => raw.time.base(boot, store))
     );
     Duration::from_nanos(nanos)
 }

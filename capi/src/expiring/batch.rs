@@ -30,7 +30,7 @@ pub unsafe extern "C" fn guira_expiring_add_many(
         let count = items.len();
         let outcome =
             items.without_results(filter.hasher(), |hashes| filter.insert_hash_batch(hashes));
-        finished(outcome, count, &done_out)
+        finished(outcome, count, &done_out).map_err(|failure| filter.explained(failure))
     })
 }
 
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn guira_expiring_add_unique_many(
         let outcome = items.with_results(filter.hasher(), results, |hashes, results| {
             filter.insert_unique_hash_batch(hashes, results)
         });
-        finished(outcome, count, &done_out)
+        finished(outcome, count, &done_out).map_err(|failure| filter.explained(failure))
     })
 }
 
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn guira_expiring_refresh_many(
         let outcome = items.with_results(filter.hasher(), results, |hashes, results| {
             filter.refresh_hash_batch(hashes, results)
         });
-        finished(outcome, count, &done_out)
+        finished(outcome, count, &done_out).map_err(|failure| filter.explained(failure))
     })
 }
 
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn guira_expiring_add_or_refresh_many(
         let outcome = items.with_results(filter.hasher(), results, |hashes, results| {
             filter.insert_or_refresh_hash_batch(hashes, results)
         });
-        finished(outcome, count, &done_out)
+        finished(outcome, count, &done_out).map_err(|failure| filter.explained(failure))
     })
 }
 

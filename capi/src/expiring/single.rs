@@ -21,8 +21,9 @@ pub unsafe extern "C" fn guira_expiring_add(
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
-        filter.insert_hash(hash)?;
-        Ok(())
+        filter
+            .insert_hash(hash)
+            .map_err(|error| filter.explained(error.into()))
     })
 }
 
@@ -43,7 +44,8 @@ pub unsafe extern "C" fn guira_expiring_add_unique(
         let added_out = unsafe { Out::optional(added, "added") }?;
         // SAFETY: the rules of the header.
         let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
-        added_out.set(filter.insert_unique_hash(hash)?);
+        let added = filter.insert_unique_hash(hash);
+        added_out.set(added.map_err(|error| filter.explained(error.into()))?);
         Ok(())
     })
 }
@@ -65,7 +67,8 @@ pub unsafe extern "C" fn guira_expiring_refresh(
         let present_out = unsafe { Out::optional(present, "present") }?;
         // SAFETY: the rules of the header.
         let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
-        present_out.set(filter.refresh_hash(hash)?);
+        let present = filter.refresh_hash(hash);
+        present_out.set(present.map_err(|error| filter.explained(error.into()))?);
         Ok(())
     })
 }
@@ -87,7 +90,8 @@ pub unsafe extern "C" fn guira_expiring_add_or_refresh(
         let added_out = unsafe { Out::optional(added, "added") }?;
         // SAFETY: the rules of the header.
         let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
-        added_out.set(filter.insert_or_refresh_hash(hash)?);
+        let added = filter.insert_or_refresh_hash(hash);
+        added_out.set(added.map_err(|error| filter.explained(error.into()))?);
         Ok(())
     })
 }
@@ -155,8 +159,9 @@ pub unsafe extern "C" fn guira_expiring_add_hash(filter: *mut Expiring, hash: u6
     guard::status(|| {
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
-        filter.insert_hash(hash)?;
-        Ok(())
+        filter
+            .insert_hash(hash)
+            .map_err(|error| filter.explained(error.into()))
     })
 }
 
@@ -174,7 +179,8 @@ pub unsafe extern "C" fn guira_expiring_add_unique_hash(
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let added_out = unsafe { Out::optional(added, "added") }?;
-        added_out.set(filter.insert_unique_hash(hash)?);
+        let added = filter.insert_unique_hash(hash);
+        added_out.set(added.map_err(|error| filter.explained(error.into()))?);
         Ok(())
     })
 }
@@ -193,7 +199,8 @@ pub unsafe extern "C" fn guira_expiring_refresh_hash(
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let present_out = unsafe { Out::optional(present, "present") }?;
-        present_out.set(filter.refresh_hash(hash)?);
+        let present = filter.refresh_hash(hash);
+        present_out.set(present.map_err(|error| filter.explained(error.into()))?);
         Ok(())
     })
 }
@@ -212,7 +219,8 @@ pub unsafe extern "C" fn guira_expiring_add_or_refresh_hash(
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let added_out = unsafe { Out::optional(added, "added") }?;
-        added_out.set(filter.insert_or_refresh_hash(hash)?);
+        let added = filter.insert_or_refresh_hash(hash);
+        added_out.set(added.map_err(|error| filter.explained(error.into()))?);
         Ok(())
     })
 }

@@ -1,6 +1,6 @@
 //! Snapshots, to and from callbacks and memory.
 
-use super::{Expiring, shared};
+use super::{Expiring, own_clock, shared};
 use crate::{
     bytes::{Bytes, Growing},
     guard,
@@ -43,6 +43,7 @@ pub unsafe extern "C" fn guira_expiring_write(
     guard::status(|| {
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
+        let filter = filter.to_scan()?;
         // SAFETY: the rules of the header.
         unsafe { write_with(write, context, |writer| filter.write_to(writer)) }
     })
@@ -63,6 +64,7 @@ pub unsafe extern "C" fn guira_expiring_to_bytes(
         place.set(Bytes::NONE);
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
+        let filter = filter.to_scan()?;
         place.set(Growing::of(filter.snapshot_len_hint(), |bytes| {
             filter.write_to(bytes)
         })?);
@@ -74,7 +76,7 @@ pub unsafe extern "C" fn guira_expiring_to_bytes(
 ///
 /// The snapshot has the age of the epoch by that clock, which is read at the end of the call, and
 /// again if an epoch begins then. By any other clock the age is lost, and items live up to an epoch
-/// too long after each restart. Null is the library's own clock.
+/// too long after each restart. Null is the library's own clock, and the one of a shared filter.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_expiring_write_at(
@@ -88,7 +90,8 @@ pub unsafe extern "C" fn guira_expiring_write_at(
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
-        let clock = unsafe { stream::clock(clock, clock_context) };
+        let clock = own_clock(filter, unsafe { stream::clock(clock, clock_context) })?;
+        let filter = filter.to_scan()?;
         // SAFETY: the rules of the header.
         unsafe {
             write_with(write, context, |writer| match clock {
@@ -116,7 +119,8 @@ pub unsafe extern "C" fn guira_expiring_to_bytes_at(
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
-        let clock = unsafe { stream::clock(clock, clock_context) };
+        let clock = own_clock(filter, unsafe { stream::clock(clock, clock_context) })?;
+        let filter = filter.to_scan()?;
         place.set(Growing::of(
             filter.snapshot_len_hint(),
             |bytes| match clock {
@@ -150,7 +154,7 @@ pub unsafe extern "C" fn guira_expiring_from_bytes(
         let mut decoder = ExpiringSnapshotDecoder::new(max_bytes);
         feed_all(&mut decoder, data)?;
         let made = decoder.restore(Duration::from_nanos(elapsed_ns))?;
-        filter.give(Expiring(made));
+        filter.give(Expiring::of_heap(made));
         Ok(())
     })
 }
@@ -174,7 +178,7 @@ pub unsafe extern "C" fn guira_expiring_read(
         // SAFETY: the rules of the header.
         unsafe { read_with(read, context, &mut decoder) }?;
         let made = decoder.restore(Duration::from_nanos(elapsed_ns))?;
-        filter.give(Expiring(made));
+        filter.give(Expiring::of_heap(made));
         Ok(())
     })
 }

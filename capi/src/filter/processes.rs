@@ -1,73 +1,8 @@
-//! Filters that processes share: made, opened and repaired.
+//! Plain filters that processes share: made, opened and repaired.
 
-use super::{
-    Filter, Kind,
-    mapped::{self, Mapped},
-    shared,
-};
-use crate::{
-    guard,
-    options::Options,
-    pointer::{self, Out},
-    status::{Failure, Status},
-};
-use std::{
-    ffi::{c_char, c_int},
-    path::Path,
-    ptr,
-};
-
-/// The default number of processes.
-const PROCESSES: u32 = 63;
-
-/// Attempts of `open_or_create`, in case others create and delete the file all the time.
-const ATTEMPTS: usize = 100;
-
-/// # Safety
-///
-/// As [`pointer::text`].
-pub(crate) unsafe fn path<'a>(path: *const c_char) -> Result<&'a Path, Failure> {
-    // SAFETY: the caller promises it.
-    let path = unsafe { pointer::text(path, "path") }?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::ffi::OsStrExt;
-        Ok(Path::new(std::ffi::OsStr::from_bytes(path.to_bytes())))
-    }
-    #[cfg(not(unix))]
-    {
-        let text = path.to_str();
-        let text = text.map_err(|error| Failure::invalid(format_args!("path: {error}")))?;
-        Ok(Path::new(text))
-    }
-}
-
-/// # Safety
-///
-/// The options keep the rules of the header, and so does the file.
-unsafe fn create(
-    path: &Path,
-    options: *const Options,
-    max_processes: u32,
-) -> Result<Mapped, Failure> {
-    // SAFETY: the caller promises it.
-    let builder = unsafe { Options::builder(options) }?;
-    // SAFETY: the caller promises it.
-    unsafe { mapped::create(path, builder, most_processes(max_processes)) }
-}
-
-fn most_processes(max_processes: u32) -> usize {
-    match max_processes {
-        0 => PROCESSES as usize,
-        _ => max_processes as usize,
-    }
-}
-
-impl Filter {
-    fn of_memory(filter: Mapped) -> Self {
-        Self(Kind::Mapped(Box::new(filter)))
-    }
-}
+use super::Filter;
+use crate::{guard, options::Options, shared as calls, status::Status};
+use std::ffi::{c_char, c_int};
 
 /// Creates the file `path` with an empty filter that processes share, and sets `*filter` to a handle, or
 /// to null on failure. `EXISTS` if there is a file of this name.
@@ -87,15 +22,8 @@ pub unsafe extern "C" fn guira_filter_create_shared(
     filter: *mut *mut Filter,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { Out::new(filter, "filter") }?;
-        filter.set(ptr::null_mut());
-        // SAFETY: the rules of the header.
-        let path = unsafe { self::path(path) }?;
         // SAFETY: the rules of the header, and of this function.
-        let made = unsafe { create(path, options, max_processes) }?;
-        filter.give(Filter::of_memory(made));
-        Ok(())
+        unsafe { calls::create_shared(path, options, max_processes, filter) }
     })
 }
 
@@ -109,15 +37,8 @@ pub unsafe extern "C" fn guira_filter_open_shared(
     filter: *mut *mut Filter,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { Out::new(filter, "filter") }?;
-        filter.set(ptr::null_mut());
-        // SAFETY: the rules of the header.
-        let path = unsafe { self::path(path) }?;
-        // SAFETY: the rules of `guira_filter_create_shared`.
-        let opened = unsafe { mapped::open(path) }?;
-        filter.give(Filter::of_memory(opened));
-        Ok(())
+        // SAFETY: the rules of the header, and of `guira_filter_create_shared`.
+        unsafe { calls::open_shared(path, filter) }
     })
 }
 
@@ -134,35 +55,8 @@ pub unsafe extern "C" fn guira_filter_open_or_create_shared(
     created: *mut bool,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { Out::new(filter, "filter") }?;
-        filter.set(ptr::null_mut());
-        // SAFETY: the rules of the header.
-        let created = unsafe { Out::optional(created, "created") }?;
-        created.set(false);
-        // SAFETY: the rules of the header.
-        let path = unsafe { self::path(path) }?;
-        let mut attempts = 0..ATTEMPTS;
-        loop {
-            let is_last = attempts.next().is_none();
-            // SAFETY: the rules of `guira_filter_create_shared`.
-            match unsafe { mapped::open(path) } {
-                Err(Failure(Status::Missing)) => {}
-                opened => {
-                    filter.give(Filter::of_memory(opened?));
-                    return Ok(());
-                }
-            }
-            // SAFETY: the rules of the header, and of `guira_filter_create_shared`.
-            match unsafe { create(path, options, max_processes) } {
-                Err(Failure(Status::Exists | Status::Missing)) if !is_last => {}
-                made => {
-                    filter.give(Filter::of_memory(made?));
-                    created.set(true);
-                    return Ok(());
-                }
-            }
-        }
+        // SAFETY: the rules of the header, and of `guira_filter_create_shared`.
+        unsafe { calls::open_or_create_shared(path, options, max_processes, filter, created) }
     })
 }
 
@@ -179,13 +73,7 @@ pub unsafe extern "C" fn guira_filter_create_memfd(
 ) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
-        let filter = unsafe { Out::new(filter, "filter") }?;
-        filter.set(ptr::null_mut());
-        // SAFETY: the rules of the header.
-        let builder = unsafe { Options::builder(options) }?;
-        let made = mapped::create_memfd(builder, most_processes(max_processes))?;
-        filter.give(Filter::of_memory(made));
-        Ok(())
+        unsafe { calls::create_memfd(options, max_processes, filter) }
     })
 }
 
@@ -200,10 +88,7 @@ pub unsafe extern "C" fn guira_filter_from_memfd(
 ) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
-        let filter = unsafe { Out::new(filter, "filter") }?;
-        filter.set(ptr::null_mut());
-        filter.give(Filter::of_memory(mapped::of_memfd(descriptor)?));
-        Ok(())
+        unsafe { calls::from_memfd(descriptor, filter) }
     })
 }
 
@@ -215,9 +100,7 @@ pub unsafe extern "C" fn guira_filter_from_memfd(
 pub unsafe extern "C" fn guira_filter_memfd(filter: *const Filter) -> c_int {
     guard::value(-1, -1, || {
         // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        let descriptor = filter.mapped().ok().and_then(mapped::memfd);
-        Ok(descriptor.unwrap_or(-1))
+        unsafe { calls::memfd(filter) }
     })
 }
 
@@ -231,12 +114,7 @@ pub unsafe extern "C" fn guira_filter_was_closed_cleanly(
 ) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
-        let clean = unsafe { Out::new(clean, "clean") }?;
-        clean.set(false);
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        clean.set(filter.mapped()?.was_closed_cleanly());
-        Ok(())
+        unsafe { calls::was_closed_cleanly(filter, clean) }
     })
 }
 
@@ -246,8 +124,7 @@ pub unsafe extern "C" fn guira_filter_was_closed_cleanly(
 pub unsafe extern "C" fn guira_filter_is_shared(filter: *const Filter) -> bool {
     guard::value(false, false, || {
         // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        Ok(matches!(filter, Kind::Mapped(_)))
+        unsafe { calls::is_shared(filter) }
     })
 }
 
@@ -262,8 +139,7 @@ pub unsafe extern "C" fn guira_filter_is_shared(filter: *const Filter) -> bool {
 pub unsafe extern "C" fn guira_filter_attach(filter: *mut Filter) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        Ok(filter.mapped()?.attach()?)
+        unsafe { calls::attach(filter) }
     })
 }
 
@@ -276,12 +152,7 @@ pub unsafe extern "C" fn guira_filter_attach(filter: *mut Filter) -> Status {
 pub unsafe extern "C" fn guira_filter_repair(filter: *mut Filter, processes: *mut usize) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
-        let processes = unsafe { Out::optional(processes, "processes") }?;
-        processes.set(0);
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        processes.set(filter.mapped()?.repair().processes);
-        Ok(())
+        unsafe { calls::repair(filter, processes) }
     })
 }
 
@@ -293,13 +164,8 @@ pub unsafe extern "C" fn guira_filter_repair(filter: *mut Filter, processes: *mu
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_recount(filter: *mut Filter, len: *mut usize) -> Status {
     guard::status(|| {
-        // SAFETY: the rules of the header.
-        let len = unsafe { Out::optional(len, "len") }?;
-        len.set(0);
         // SAFETY: the rules of the header, and of this function.
-        let filter = unsafe { pointer::exclusive(filter, "filter") }?;
-        len.set(filter.0.mapped_mut()?.recount()?);
-        Ok(())
+        unsafe { calls::recount(filter, len) }
     })
 }
 
@@ -315,17 +181,6 @@ pub unsafe extern "C" fn guira_filter_participants(
 ) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
-        let in_use = unsafe { Out::optional(in_use, "in_use") }?;
-        // SAFETY: the rules of the header.
-        let max = unsafe { Out::optional(max, "max") }?;
-        // SAFETY: the rules of the header.
-        let deaths = unsafe { Out::optional(deaths, "deaths") }?;
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        let participants = filter.mapped()?.participants();
-        in_use.set(participants.in_use);
-        max.set(participants.max);
-        deaths.set(participants.deaths);
-        Ok(())
+        unsafe { calls::participants(filter, in_use, max, deaths) }
     })
 }

@@ -96,6 +96,24 @@ static void readers(void) {
     guira_fault_panic(false);
 }
 
+static void expiring_readers(void) {
+    guira_expiring_reader *r = NULL;
+    bool yes = false;
+    uint64_t number = 0;
+    guira_items items = guira_hashes(&number, 1);
+    guira_fault_panic(true);
+    INTERNAL(guira_expiring_reader_open_shared("x", &r));
+    INTERNAL(guira_expiring_reader_from_memfd(0, &r));
+    INTERNAL(guira_expiring_reader_contains_many(r, &items, &yes));
+    CHECK(guira_expiring_reader_contains(r, "x", 1) && guira_expiring_reader_contains_hash(r, 1));
+    CHECK(guira_expiring_reader_count(r, "x", 1) == 0 && guira_expiring_reader_hash_bytes(r, "x", 1) == 0);
+    CHECK(guira_expiring_reader_len(r) == 0 && guira_expiring_reader_capacity(r) == 0);
+    CHECK(guira_expiring_reader_epoch(r) == 0 && guira_expiring_reader_epoch_length_ns(r) == 0);
+    CHECK(guira_expiring_reader_epoch_age_ns(r) == 0);
+    guira_expiring_reader_free(r);
+    guira_fault_panic(false);
+}
+
 static void expiring_filters(void) {
     guira_expiring *f = new_expiring(100, 4000000000), *other = NULL;
     guira_expiring_options options = {.size = sizeof options, .ttl_ns = 4000000000};
@@ -136,6 +154,17 @@ static void expiring_filters(void) {
     INTERNAL(guira_expiring_tick(f, read_clock, NULL, &yes));
     INTERNAL(guira_expiring_advance(f, &yes));
     INTERNAL(guira_expiring_finish_growth(f));
+    INTERNAL(guira_expiring_create_shared("x", &options, 0, &other));
+    INTERNAL(guira_expiring_open_shared("x", &other));
+    INTERNAL(guira_expiring_open_or_create_shared("x", &options, 0, &other, &yes));
+    INTERNAL(guira_expiring_attach(f));
+    INTERNAL(guira_expiring_repair(f, &done));
+    INTERNAL(guira_expiring_recount(f, &done));
+    INTERNAL(guira_expiring_participants(f, &done, &done, &number));
+    INTERNAL(guira_expiring_create_memfd(&options, 0, &other));
+    INTERNAL(guira_expiring_from_memfd(0, &other));
+    INTERNAL(guira_expiring_was_closed_cleanly(f, &yes));
+    CHECK(!guira_expiring_is_shared(f) && guira_expiring_memfd(f) == -1);
     CHECK(guira_expiring_contains(f, "y", 1) && guira_expiring_contains_hash(f, 1));
     CHECK(!guira_expiring_remove(f, "x", 1) && !guira_expiring_remove_hash(f, 1));
     CHECK(guira_expiring_count(f, "x", 1) == 0 && guira_expiring_count_hash(f, 1) == 0);
@@ -146,6 +175,7 @@ static void expiring_filters(void) {
     CHECK(guira_expiring_seed(f) == 0 && guira_expiring_hash_bytes(f, "x", 1) == 0);
     CHECK(guira_expiring_hash_u64(f, 1) == 0 && guira_expiring_hash_i64(f, 1) == 0);
     CHECK(guira_expiring_epoch(f) == 0 && guira_expiring_epoch_length_ns(f) == 0);
+    CHECK(guira_expiring_epoch_age_ns(f) == 0);
     guira_expiring_free(f);
     guira_fault_panic(false);
     CHECK(guira_expiring_contains(f, "x", 1));
@@ -155,6 +185,7 @@ static void expiring_filters(void) {
 int main(void) {
     filters();
     readers();
+    expiring_readers();
     expiring_filters();
     CHECK(guira_version() != NULL);
     puts("panics.c: passed");

@@ -1,29 +1,7 @@
 // Filters that processes share: killed processes, exactly one winner, and files that cannot be used.
 // Where filters cannot be shared, that the status says so.
-#include "check.h"
-#include <dirent.h>
-#include <fcntl.h>
-#include <signal.h>
+#include "processes.h"
 #include <stdatomic.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-static char directory[] = "/dev/shm/guira-XXXXXX";
-// The last new name.
-static const char *path;
-
-// A new name of a file in the directory.
-static const char *fresh(void) {
-    static char names[32][64];
-    static int number;
-    CHECK(number < 32);
-    path = names[number];
-    snprintf(names[number], sizeof names[number], "%s/%d", directory, number);
-    number++;
-    return path;
-}
 
 static guira_options options(uint64_t capacity) {
     guira_options made = {.size = sizeof made, .capacity = capacity, .seed = 7, .seeded = 1};
@@ -41,31 +19,6 @@ static guira_filter *open_shared(const char *file) {
     guira_filter *filter = NULL;
     OK(guira_filter_open_shared(file, &filter));
     return filter;
-}
-
-// Memory that children share.
-static void *shared_memory(size_t size) {
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    CHECK(memory != MAP_FAILED);
-    return memory;
-}
-
-// Runs `child` in a new process, which ends without the parent's handlers.
-static pid_t start(void (*child)(void *), void *argument) {
-    fflush(NULL);
-    pid_t pid = fork();
-    CHECK(pid >= 0);
-    if (pid == 0) {
-        child(argument);
-        _exit(0);
-    }
-    return pid;
-}
-
-static void ended(pid_t pid) {
-    int status = 0;
-    CHECK(waitpid(pid, &status, 0) == pid);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 static int nothing(void *context, const uint8_t *data, size_t len) {
@@ -357,11 +310,6 @@ static void places_are_limited(void) {
     guira_filter_free(self.filter);
 }
 
-static void damage(const char *file, off_t at, const void *bytes, size_t len) {
-    int fd = open(file, O_WRONLY | O_CREAT, 0600);
-    CHECK(fd >= 0 && pwrite(fd, bytes, len, at) == (ssize_t)len && close(fd) == 0);
-}
-
 static void other_files_are_refused(void) {
     guira_filter *f = NULL;
     guira_options made = options(1000);
@@ -585,16 +533,6 @@ static void a_filter_without_a_file_goes_by_its_descriptor(void) {
     INVALID("clean is null", guira_filter_was_closed_cleanly(f, NULL));
     guira_filter_free(other);
     guira_filter_free(f);
-}
-
-static void remove_all_files(void) {
-    DIR *files = opendir(directory);
-    CHECK(files != NULL);
-    for (struct dirent *file; (file = readdir(files));) {
-        if (file->d_name[0] != '.') unlinkat(dirfd(files), file->d_name, 0);
-    }
-    closedir(files);
-    CHECK(rmdir(directory) == 0);
 }
 
 int main(void) {

@@ -55,9 +55,38 @@ static void shared_filters() {
     std::remove(path.c_str());
 }
 
+// The same for an expiring filter, whose epochs one handle begins.
+static void shared_expiring_filters() {
+    using namespace std::chrono_literals;
+    const std::string path = "/dev/shm/guira-expiring-" + std::to_string(getpid());
+    guira_expiring_options options = {};
+    options.size = sizeof options;
+    options.ttl_ns = guira::nanoseconds(20ms);
+    options.capacity = 1000;
+    CHECK(status_of([&] { guira::expiring_reader::open_shared(path); }) == GUIRA_STATUS_MISSING);
+    guira::expiring one = guira::expiring::create_shared(path, options), other = guira::expiring::open_shared(path);
+    CHECK(one.add_unique("ani") && other.contains("ani") && other.refresh("ani") && one.is_shared());
+    CHECK(status_of([&] { guira::filter::open_shared(path); }) == GUIRA_STATUS_SNAPSHOT);
+    guira::expiring_reader reader = guira::expiring_reader::open_shared(path);
+    CHECK(reader.contains("ani") && reader.count("ani") == 1 && reader.size() == 1);
+    CHECK(reader.epoch() == 0 && reader.epoch_age().has_value() && one.epoch_age() >= 0ns);
+    while (reader.contains("ani")) one.tick();
+    CHECK(reader.epoch() == other.epoch() && reader.epoch() > 1 && !other.contains("ani"));
+    { guira::expiring ended = std::move(other); }
+    CHECK(one.repair() == 0 && one.recount() == 0 && one.was_closed_cleanly() && one.memfd() == -1);
+    guira::expiring unnamed = guira::expiring::create_memfd(options);
+    guira::expiring same = guira::expiring::from_memfd(unnamed.memfd());
+    same.add("koel");
+    CHECK(guira::expiring_reader::from_memfd(unnamed.memfd()).size() == 1);
+    options.max_capacity = 100000;
+    CHECK(status_of([&] { guira::expiring::create_memfd(options); }) == GUIRA_STATUS_UNSUPPORTED);
+    std::remove(path.c_str());
+}
+
 int main() {
 #if defined(__linux__) && UINTPTR_MAX == UINT64_MAX
     shared_filters();
+    shared_expiring_filters();
 #endif
     guira_options options = {};
     options.size = sizeof options;

@@ -1,8 +1,8 @@
 //! What Python sees of `ExpiringFilter`.
 
-use super::{ExpiringFilter, Table, writes::Written};
+use super::{ExpiringFilter, writes::Written};
 use crate::{
-    arguments::{ClockKind, Items, Seconds, Whole, since},
+    arguments::{ClockKind, ExpiringSettings, Items, Seconds, Whole, since},
     batch::Keys,
     errors::{build_error, merge_error},
     item::Rule,
@@ -38,22 +38,16 @@ impl ExpiringFilter {
         items: Items,
         clock: ClockKind,
     ) -> PyResult<Self> {
-        let mut builder = Table::builder(ttl.0).capacity(capacity.0);
-        if let Some(rate) = false_positive_rate {
-            builder = builder.false_positive_rate(rate);
-        }
-        if let Some(Whole(capacity)) = max_capacity {
-            builder = builder.max_capacity(capacity);
-        }
-        if let Some(Whole(epochs)) = epochs {
-            builder = builder.epochs(epochs);
-        }
-        if let Some(Whole(bits)) = fingerprint_bits {
-            builder = builder.fingerprint_bits(bits);
-        }
-        if let Some(Whole(seed)) = seed {
-            builder = builder.seed(seed);
-        }
+        let settings = ExpiringSettings {
+            ttl,
+            capacity,
+            false_positive_rate,
+            max_capacity,
+            epochs,
+            fingerprint_bits,
+            seed,
+        };
+        let builder = settings.builder();
         let table = py.detach(|| builder.build()).map_err(build_error)?;
         Ok(Self::of(table, items, clock))
     }

@@ -1,20 +1,17 @@
-//! `SharedReader`: a shared filter in which this process only looks items up.
+//! `SharedReader` and `SharedExpiringReader`: shared filters in which this process only looks items up.
 
 use super::{
-    errors::open_error,
-    memfd,
-    methods::{Participants, Reduced, reduced, shown_path},
-    open_again,
+    expiring::times,
+    files::{opened, shown_path},
 };
 use crate::{
-    arguments::{Items, Whole},
+    arguments::Items,
     common::{Lookups, lookups},
     direct::Hashing,
     item::Rule,
 };
-use guira_shm::OpenError;
 use pyo3::prelude::*;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A shared filter in which this process only looks items up.
 ///
@@ -34,30 +31,10 @@ pub(crate) struct SharedReader {
     path: Option<PathBuf>,
 }
 
-impl SharedReader {
-    #[expect(unsafe_code, reason = "the file must not change in other ways")]
-    fn open_file(path: &Path, items: Items) -> Result<Self, OpenError> {
-        // SAFETY: as for `SharedFilter`.
-        let table = unsafe { guira_shm::SharedReader::open(path) }?;
-        Ok(Self::of(table, Some(path.canonicalize()?), items))
-    }
-
-    fn of(table: guira_shm::SharedReader, path: Option<PathBuf>, items: Items) -> Self {
-        Self {
-            rule: Rule::new(table.hasher(), items),
-            table,
-            path,
-        }
-    }
-}
-
-impl Hashing for SharedReader {
-    #[inline]
-    fn rule(&self) -> &Rule {
-        &self.rule
-    }
-}
-
+opened!(
+    SharedReader of guira_shm::SharedReader, write = false, restored by "_restore_shared_reader",
+    "SharedFilter.create(path, 1000)", "SharedFilter.create_memfd(1000)"
+);
 lookups!(
     SharedReader,
     "SharedFilter.create(path, 100).add(\"ani\"); f = SharedReader.open(path)"
@@ -65,66 +42,55 @@ lookups!(
 
 #[pymethods]
 impl SharedReader {
-    /// Opens the filter in a file, in microseconds whatever its size.
-    ///
-    /// FileNotFoundError or another OSError if the file cannot be opened, and SharedFileError if it
-    /// has no filter.
-    ///
-    /// items: must be the same in all processes; the file does not say it.
-    #[staticmethod]
-    #[pyo3(
-        signature = (path, *, items = Items::Any),
-        text_signature = "(path, *, items='any')"
-    )]
-    fn open(py: Python<'_>, path: PathBuf, items: Items) -> PyResult<Self> {
-        py.detach(|| Self::open_file(&path, items))
-            .map_err(|error| open_error(py, &path, error))
-    }
-
-    /// Opens the filter behind a descriptor of `SharedFilter.create_memfd`, which need not be writable and
-    /// stays open.
-    ///
-    ///     >>> f = SharedFilter.create_memfd(1000)
-    ///     >>> f.add("ani")
-    ///     >>> "ani" in SharedReader.from_memfd(f.fileno())  # usually in another process
-    ///     True
-    #[staticmethod]
-    #[pyo3(
-        signature = (fd, /, *, items = Items::Any),
-        text_signature = "(fd, /, *, items='any')"
-    )]
-    fn from_memfd(py: Python<'_>, fd: Whole<u32>, items: Items) -> PyResult<Self> {
-        let open = || guira_shm::SharedReader::from_memfd(open_again(fd.0, false)?.into());
-        py.detach(open)
-            .map(|table| Self::of(table, None, items))
-            .map_err(|error| open_error(py, memfd(), error))
-    }
-
-    /// How many processes share the filter. Readers are not counted.
-    fn participants(&self) -> Participants {
-        self.table.participants().into()
-    }
-
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
-        let parts = (self.path.as_deref(), self.rule().items.name());
-        reduced(
-            py,
-            "_restore_shared_reader",
-            parts,
-            "a reader without a path cannot be pickled: send the fileno() of its filter",
-        )
-    }
-
     fn __repr__(&self) -> String {
         let path = shown_path(self.path.as_deref());
-        let (capacity, items, len) = (self.capacity(), self.rule().items.name(), self.len());
+        let (capacity, items, len) = (self.capacity(), self.rule.items.name(), self.len());
         format!("SharedReader(path={path}, capacity={capacity}, items='{items}', len={len})")
     }
+}
 
-    /// The absolute path of the file when it was opened. None for a filter without a file.
-    #[getter]
-    fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
+/// A shared expiring filter in which this process only looks items up.
+///
+///     >>> from guira_filter import SharedExpiringFilter, SharedExpiringReader
+///     >>> writer = SharedExpiringFilter.create(path, 3600)  # usually in another process
+///     >>> writer.add("ani")
+///     >>> "ani" in SharedExpiringReader.open(path)
+///     True
+///
+/// It needs no permission to write the file, and takes no seat, like a `SharedReader`.
+///
+/// It finds what is live in the epoch that writers have begun last, and begins none. If no process calls
+/// `tick`, nothing expires: `epoch_age` is then much more than `epoch_length`.
+#[pyclass(frozen, weakref, module = "guira_filter")]
+pub(crate) struct SharedExpiringReader {
+    table: guira_shm::SharedExpiringReader,
+    rule: Rule,
+    /// `None` for a memfd.
+    path: Option<PathBuf>,
+}
+
+opened!(
+    SharedExpiringReader of guira_shm::SharedExpiringReader, write = false,
+    restored by "_restore_shared_expiring_reader",
+    "SharedExpiringFilter.create(path, 3600)", "SharedExpiringFilter.create_memfd(3600)"
+);
+lookups!(
+    SharedExpiringReader,
+    "SharedExpiringFilter.create(path, 60).add(\"ani\"); f = SharedExpiringReader.open(path)"
+);
+times!(
+    SharedExpiringReader,
+    "w = SharedExpiringFilter.create(path, 60); f = SharedExpiringReader.open(path)"
+);
+
+#[pymethods]
+impl SharedExpiringReader {
+    fn __repr__(&self) -> String {
+        let (path, ttl) = (shown_path(self.path.as_deref()), self.ttl());
+        let (capacity, items, len) = (self.capacity(), self.rule.items.name(), self.len());
+        format!(
+            "SharedExpiringReader(path={path}, ttl={ttl}, capacity={capacity}, items='{items}', len={len})"
+        )
     }
 }
 
@@ -137,4 +103,15 @@ pub(crate) fn restore_shared_reader(
     items: Items,
 ) -> PyResult<SharedReader> {
     SharedReader::open(py, path, items)
+}
+
+/// What a pickle calls.
+#[pyfunction(name = "_restore_shared_expiring_reader")]
+#[pyo3(signature = (path, items, /))]
+pub(crate) fn restore_shared_expiring_reader(
+    py: Python<'_>,
+    path: PathBuf,
+    items: Items,
+) -> PyResult<SharedExpiringReader> {
+    SharedExpiringReader::open(py, path, items)
 }

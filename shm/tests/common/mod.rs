@@ -5,7 +5,7 @@ pub(crate) mod dying;
 pub(crate) mod fuse;
 
 use guira::{Builder, CuckooFilter, ExpiringBuilder, Prefer};
-use guira_shm::{SharedExpiringFilter, SharedFilter, SharedReader};
+use guira_shm::{SharedExpiringFilter, SharedExpiringReader, SharedFilter, SharedReader};
 use nix::sys::{prctl::set_pdeathsig, signal::Signal};
 use std::{
     env,
@@ -86,6 +86,12 @@ pub(crate) fn create_expiring(path: &Path, builder: ExpiringBuilder) -> SharedEx
 pub(crate) fn open_expiring(path: &Path) -> SharedExpiringFilter {
     // SAFETY: as in `create`.
     unsafe { SharedExpiringFilter::open(path) }.expect("a filter")
+}
+
+/// Opens an expiring filter for lookups.
+pub(crate) fn expiring_reader(path: &Path) -> SharedExpiringReader {
+    // SAFETY: as in `create`.
+    unsafe { SharedExpiringReader::open(path) }.expect("a filter")
 }
 
 /// A filter for `capacity` items with fingerprints of 20 bits.

@@ -109,7 +109,12 @@ impl ExpiringProcess {
 
     /// What the clock of the filter showed before the machine started, for the `boot`th time.
     pub fn base(&self, boot: u64) -> u64 {
-        self.0.time.base(boot)
+        self.0.time.base(boot, true)
+    }
+
+    /// The same, in a process that only reads.
+    pub fn base_of_reader(&self, boot: u64) -> u64 {
+        self.0.time.base(boot, false)
     }
 
     /// Relocates the copy of `item` that was last seen in the epoch `seen`. False if the move was given

@@ -16,7 +16,7 @@
 
 use super::{Epochs, Timeless, beginning::Beginning};
 use crate::{
-    fault::{self, faulty, when_faulty},
+    fault::{self, faulty},
     memory::{LINE, Number, Parts, Shared, SharedWord},
     step::Step,
     sync::Ordering,
@@ -78,8 +78,9 @@ impl Epochs<Shared> {
     ///
     /// All processes of one start compute the same base, because the beginning does not change until
     /// one of them has stored the number of the start. So it does not matter which of them stores it,
-    /// how often, or where one of them dies.
-    pub(crate) fn base(&self, boot: u64) -> u64 {
+    /// how often, or where one of them dies. A process that only reads leaves it to others: it need not
+    /// `store`.
+    pub(crate) fn base(&self, boot: u64, store: bool) -> u64 {
         let Some(boots) = self.boots.as_deref() else {
             return 0;
         };
@@ -88,19 +89,17 @@ impl Epochs<Shared> {
             let order = fault::order(Step::Boot, Ordering::Acquire);
             boots.boot.word().load(order) == boot
         };
-        when_faulty!(
-            BootFirst,
-            if !is_known() {
-                boots.store(boot, self.beginning.latest());
-            }
-        );
+        let early = faulty!(None, BootFirst => Some(is_known()));
         // The beginning comes first. If it is one of this start, the number of the start is seen, too.
         let latest = self.beginning.latest();
-        if !is_known() {
+        if early.unwrap_or_else(is_known) {
+            // Relaxed: seen with the number of the start.
+            return boots.base.word().load(Ordering::Relaxed);
+        }
+        if store {
             boots.store(boot, latest);
         }
-        // Relaxed: seen with the number of the start.
-        boots.base.word().load(Ordering::Relaxed)
+        latest
     }
 
     /// The epoch and what is noted of it, if they cannot be right. Epochs may begin during the call.

@@ -1,16 +1,16 @@
-//! Where a filter is: on the heap, or in a file that processes share.
+//! Where a filter is: on the heap, or in memory that processes share.
 
-use super::mapped::Mapped;
+use super::{Mapped, mapped};
 use crate::status::{Failure, Status};
-use guira::{CuckooFilter, InsertError};
+use guira::InsertError;
 use std::ops::Deref;
 
 /// The filter of a handle.
 ///
 /// A handle's variant never changes, so the branch on it is predicted.
-pub(crate) enum Kind {
-    Heap(CuckooFilter),
-    Mapped(Box<Mapped>),
+pub(crate) enum Kind<M: Mapped> {
+    Heap(M::Heap),
+    Mapped(Box<M>),
 }
 
 /// The value of an expression with either filter.
@@ -23,8 +23,8 @@ macro_rules! either {
     };
 }
 
-/// Single calls by hash, which a mapped filter has inline.
-impl Kind {
+/// Single calls by hash, which a mapped filter that does not expire has inline.
+impl Kind<mapped::Filter> {
     #[inline(always)]
     pub(crate) fn insert_hash(&self, hash: u64) -> Result<(), InsertError> {
         either!(self, filter => filter.insert_hash(hash))
@@ -47,38 +47,35 @@ impl Kind {
 }
 
 /// For calls that need no seat.
-impl Deref for Kind {
-    type Target = CuckooFilter;
+impl<M: Mapped> Deref for Kind<M> {
+    type Target = M::Heap;
 
     #[inline(always)]
-    fn deref(&self) -> &CuckooFilter {
+    fn deref(&self) -> &M::Heap {
         match self {
             Self::Heap(filter) => filter,
-            Self::Mapped(filter) => filter.as_filter(),
+            Self::Mapped(filter) => filter.as_heap(),
         }
     }
 }
 
-impl Kind {
-    /// The filter, for calls that scan it: this process has a seat then.
-    pub(crate) fn to_scan(&self) -> Result<&CuckooFilter, Failure> {
-        match self {
-            Self::Heap(filter) => Ok(filter),
-            Self::Mapped(filter) => {
-                filter.attach()?;
-                Ok(filter.as_filter())
-            }
+impl<M: Mapped> Kind<M> {
+    /// The filter, for calls that scan it or begin an epoch: this process has a seat then.
+    pub(crate) fn to_scan(&self) -> Result<&M::Heap, Failure> {
+        if let Self::Mapped(filter) = self {
+            filter.attach()?;
         }
+        Ok(self)
     }
 
-    pub(crate) fn mapped(&self) -> Result<&Mapped, Failure> {
+    pub(crate) fn mapped(&self) -> Result<&M, Failure> {
         match self {
             Self::Heap(_) => Err(not_shared()),
             Self::Mapped(filter) => Ok(filter),
         }
     }
 
-    pub(crate) fn mapped_mut(&mut self) -> Result<&mut Mapped, Failure> {
+    pub(crate) fn mapped_mut(&mut self) -> Result<&mut M, Failure> {
         match self {
             Self::Heap(_) => Err(not_shared()),
             Self::Mapped(filter) => Ok(filter),
@@ -92,7 +89,7 @@ impl Kind {
         match self {
             Self::Mapped(filter) if failure.0 == Status::Busy => match filter.attach() {
                 Ok(()) => failure,
-                Err(error) => error.into(),
+                Err(error) => error,
             },
             _ => failure,
         }
