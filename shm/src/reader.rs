@@ -46,12 +46,12 @@ use std::{
 /// item moves past it unseen, and a reader cannot write that down. So this type has no such methods. Let
 /// a process that may write take a snapshot, and read that.
 pub struct SharedReader<S = SeededState> {
-    shared: Outlook<CuckooFilter<S>>,
+    shared: ReadOnly<CuckooFilter<S>>,
 }
 
 /// A shared expiring filter that this process only looks items up in.
 ///
-/// What [`SharedReader`] says of permissions, seats and scans holds here, too.
+/// Like a [`SharedReader`], it needs no permission to write, takes no seat, and cannot scan.
 ///
 /// ```
 /// # use guira::ExpiringFilter;
@@ -82,14 +82,14 @@ pub struct SharedReader<S = SeededState> {
 /// was late would expire early.
 ///
 /// A reader begins no epoch. **If no writer calls [`tick`](crate::SharedExpiringFilter::tick), nothing
-/// expires**, and items are found for as long as that lasts. [`epoch_age`](Self::epoch_age) tells: while a
-/// writer ticks, it is at most [`epoch_length`](Self::epoch_length) and the time between two ticks.
+/// expires**, and items are found for as long as that lasts. [`epoch_age`](Self::epoch_age) shows it: while a
+/// writer ticks, it is at most [`epoch_length`](Self::epoch_length) plus the time between two ticks.
 pub struct SharedExpiringReader<S = SeededState> {
-    shared: Outlook<ExpiringFilter<S>>,
+    shared: ReadOnly<ExpiringFilter<S>>,
 }
 
 /// A filter in a file that this process cannot write.
-struct Outlook<F> {
+struct ReadOnly<F> {
     filter: F,
     map: Arc<Map>,
     most_members: usize,
@@ -112,7 +112,7 @@ impl Members for Outside {
     }
 }
 
-impl<F> Outlook<F> {
+impl<F> ReadOnly<F> {
     /// The filter of this kind in a file, which `make` makes.
     fn new(
         file: &File,
@@ -198,7 +198,7 @@ macro_rules! reader {
 
             fn of_file(file: &File, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
                 let make = |mapped: &Mapped, place| mapped.$make(hasher, place);
-                let shared = Outlook::new(file, Kind::$kind, make)?;
+                let shared = ReadOnly::new(file, Kind::$kind, make)?;
                 Ok(Self { shared })
             }
 

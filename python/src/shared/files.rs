@@ -77,10 +77,7 @@ macro_rules! opened {
             ///
             /// items: must be the same in all processes; the file does not say it.
             #[staticmethod]
-            #[pyo3(
-                                signature = (path, *, items = crate::arguments::Items::Any),
-                                text_signature = "(path, *, items='any')"
-                            )]
+            #[pyo3(signature = (path, *, items = crate::arguments::Items::Any), text_signature = "(path, *, items='any')")]
             fn open(
                 py: Python<'_>,
                 path: std::path::PathBuf,
@@ -102,10 +99,7 @@ macro_rules! opened {
             ///
             /// items: must be the same in all processes.
             #[staticmethod]
-            #[pyo3(
-                                signature = (fd, /, *, items = crate::arguments::Items::Any),
-                                text_signature = "(fd, /, *, items='any')"
-                            )]
+            #[pyo3(signature = (fd, /, *, items = crate::arguments::Items::Any), text_signature = "(fd, /, *, items='any')")]
             fn from_memfd(
                 py: Python<'_>,
                 fd: crate::arguments::Whole<u32>,
