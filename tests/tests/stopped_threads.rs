@@ -87,7 +87,7 @@ fn finish(case: &Case, filter: &Filter) {
     assert_eq!(restored.len(), 0, "a copy too many");
 }
 
-/// The number of threads of which one must stop before a step.
+/// The number of threads after which a step counts as unreachable.
 const ATTEMPTS: usize = 16;
 
 /// Stops a thread in each of the cases, before all kinds of its steps.
