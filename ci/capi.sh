@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The C interface: the header, programs in C and C++ against the installed library, shared and static,
-# under valgrind and the sanitizers, and the package for Go with its race detector. Four minutes at most,
+# under valgrind and the sanitizers, and the package for Go with its race detector. Ten minutes at most,
 # with all that it builds.
 #
 # The tools are Debian's gcc, g++, make, valgrind, pkg-config and Go, which are installed as root or with
@@ -49,7 +49,7 @@ if [ -z "${GUIRA_CAPI_BOUNDED:-}" ]; then
     command -v pkg-config >/dev/null || missing+=(pkg-config)
     command -v go >/dev/null || missing+=(golang-go)
     ci/install.sh "${missing[@]}"
-    [ "$mode" = --cost ] || GUIRA_CAPI_BOUNDED=1 exec timeout --kill-after=10 240 "$self"
+    [ "$mode" = --cost ] || GUIRA_CAPI_BOUNDED=1 exec timeout --kill-after=10 600 "$self"
 fi
 
 say "building and installing the library"
