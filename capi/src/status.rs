@@ -98,6 +98,7 @@ impl Failure {
     }
 
     /// Appends what it is about to the message.
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
     #[cold]
     pub(crate) fn about(self, what: impl fmt::Display) -> Self {
         MESSAGE.with(|bytes| {
