@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     arguments::{ExpiringSettings, Items, Seconds, Whole},
-    batch::{self, Keys, Refused},
+    batch::{self, Keys},
     common::{Hashed, Lookups, changes, lookups},
     direct::Hashing,
     item::Rule,
@@ -41,38 +41,6 @@ pub(crate) struct SharedExpiringFilter {
     rule: Rule,
     /// `None` for a memfd.
     path: Option<PathBuf>,
-}
-
-impl Hashed for SharedExpiringFilter {
-    #[inline]
-    fn add_hash(&self, py: Python<'_>, hash: u64) -> PyResult<()> {
-        self.insert(py, || self.table.insert_hash(hash))
-    }
-
-    #[inline]
-    fn add_unique_hash(&self, py: Python<'_>, hash: u64) -> PyResult<bool> {
-        self.insert(py, || self.table.insert_unique_hash(hash))
-    }
-
-    #[inline]
-    fn discard_hash(&self, _: Python<'_>, hash: u64) -> PyResult<bool> {
-        Ok(self.table.remove_hash(hash))
-    }
-
-    fn add_all(&self, hashes: &[u64]) -> Result<(), Refused> {
-        let added = self.table.as_filter().insert_hash_batch(hashes);
-        added.map_err(|error| self.refused(error))
-    }
-
-    fn add_unique_all(&self, hashes: &[u64], added: &mut [bool]) -> Result<(), Refused> {
-        let filter = self.table.as_filter();
-        let decided = filter.insert_unique_hash_batch(hashes, added);
-        decided.map_err(|error| self.refused(error))
-    }
-
-    fn discard_all(&self, hashes: &[u64], discarded: &mut [bool]) {
-        self.table.as_filter().remove_hash_batch(hashes, discarded);
-    }
 }
 
 impl SharedExpiringFilter {

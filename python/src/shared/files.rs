@@ -144,8 +144,8 @@ pub(super) fn without_gil<T: Send>(
     py.detach(open).map_err(|error| open_error(py, path, error))
 }
 
-/// Implements what the classes that can write have besides: how a file is created, what an insert without
-/// a seat does, and the calls for processes and snapshots. `$make` makes a filter in the examples, and `$own`
+/// Implements what the classes that can write have besides: how a file is created, and the writes by hash.
+/// The calls for processes and snapshots are here, too, and what an insert without a seat does. `$make` makes a filter in the examples, and `$own`
 /// is the class of filters of one process.
 macro_rules! shared {
     ($class:ident of $table:ty, made by $builder:ty, copied by $own:literal, $make:literal) => {
@@ -231,6 +231,38 @@ macro_rules! shared {
                     _ => Why::Raised(crate::shared::errors::insert_error(error)),
                 };
                 crate::batch::Refused { index, why }
+            }
+        }
+
+        impl crate::common::Hashed for $class {
+            #[inline]
+            fn add_hash(&self, py: pyo3::Python<'_>, hash: u64) -> pyo3::PyResult<()> {
+                self.insert(py, || self.table.insert_hash(hash))
+            }
+
+            #[inline]
+            fn add_unique_hash(&self, py: pyo3::Python<'_>, hash: u64) -> pyo3::PyResult<bool> {
+                self.insert(py, || self.table.insert_unique_hash(hash))
+            }
+
+            #[inline]
+            fn discard_hash(&self, _: pyo3::Python<'_>, hash: u64) -> pyo3::PyResult<bool> {
+                Ok(self.table.remove_hash(hash))
+            }
+
+            fn add_all(&self, hashes: &[u64]) -> Result<(), crate::batch::Refused> {
+                let added = self.table.as_filter().insert_hash_batch(hashes);
+                added.map_err(|error| self.refused(error))
+            }
+
+            fn add_unique_all(&self, hashes: &[u64], added: &mut [bool]) -> Result<(), crate::batch::Refused> {
+                let filter = self.table.as_filter();
+                let decided = filter.insert_unique_hash_batch(hashes, added);
+                decided.map_err(|error| self.refused(error))
+            }
+
+            fn discard_all(&self, hashes: &[u64], discarded: &mut [bool]) {
+                self.table.as_filter().remove_hash_batch(hashes, discarded);
             }
         }
 

@@ -3,7 +3,6 @@
 use super::files::{PROCESSES, memfd, opened, shared, shown_path, without_gil};
 use crate::{
     arguments::{Items, Preference, Settings, Whole},
-    batch::Refused,
     common::{Hashed, Lookups, changes, lookups},
     direct::Hashing,
     item::Rule,
@@ -31,7 +30,7 @@ type Table = guira_shm::SharedFilter;
 /// may also use the filter that its parent opened. A pickle has only the path: it opens the file.
 /// `create_memfd` makes a filter without a file, and `SharedReader` opens a file for lookups only.
 ///
-/// Its items do not expire; those of a `SharedExpiringFilter` do. `len` can be off after a process was
+/// Its items never expire; use a `SharedExpiringFilter` for items that should. `len` can be off after a process was
 /// killed: see `recount`. No program may truncate the file while it is in use: the next access would end
 /// the process with SIGBUS.
 #[pyclass(frozen, weakref, module = "guira_filter")]
@@ -40,38 +39,6 @@ pub(crate) struct SharedFilter {
     rule: Rule,
     /// `None` for a memfd.
     path: Option<PathBuf>,
-}
-
-impl Hashed for SharedFilter {
-    #[inline]
-    fn add_hash(&self, py: Python<'_>, hash: u64) -> PyResult<()> {
-        self.insert(py, || self.table.insert_hash(hash))
-    }
-
-    #[inline]
-    fn add_unique_hash(&self, py: Python<'_>, hash: u64) -> PyResult<bool> {
-        self.insert(py, || self.table.insert_unique_hash(hash))
-    }
-
-    #[inline]
-    fn discard_hash(&self, _: Python<'_>, hash: u64) -> PyResult<bool> {
-        Ok(self.table.remove_hash(hash))
-    }
-
-    fn add_all(&self, hashes: &[u64]) -> Result<(), Refused> {
-        let added = self.table.as_filter().insert_hash_batch(hashes);
-        added.map_err(|error| self.refused(error))
-    }
-
-    fn add_unique_all(&self, hashes: &[u64], added: &mut [bool]) -> Result<(), Refused> {
-        let filter = self.table.as_filter();
-        let decided = filter.insert_unique_hash_batch(hashes, added);
-        decided.map_err(|error| self.refused(error))
-    }
-
-    fn discard_all(&self, hashes: &[u64], discarded: &mut [bool]) {
-        self.table.as_filter().remove_hash_batch(hashes, discarded);
-    }
 }
 
 opened!(
