@@ -2,6 +2,7 @@
 
 use crate::{
     filter::CuckooFilter,
+    raw::copies::Seen,
     snapshot::header::{HEADER_BYTES, Header},
     table::class::Class,
 };
@@ -45,13 +46,13 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     pub fn digest(&self) -> u128 {
         let start = State::of_header(&Header::of(self).to_bytes());
         let mut sum = start.value();
-        let mut add = |classes: &[Class]| {
-            for class in classes {
-                sum = sum.wrapping_add(start.absorb_class(*class).value());
+        let mut add = |copies: &[Seen]| {
+            for &(class, _) in copies {
+                sum = sum.wrapping_add(start.absorb_class(class).value());
             }
             Ok::<_, Infallible>(())
         };
-        let Ok(()) = self.raw.scan_classes(&mut add);
+        let Ok(()) = self.raw.scan_copies(&mut add);
         sum
     }
 }

@@ -72,8 +72,8 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     pub fn merge(&self, other: &Self) -> Result<(), MergeError> {
         self.check_mergeable(other)?;
         let mut merged = 0;
-        let inserted = other.raw.scan_classes(
-            &mut |classes| with_operations!(&self.raw, raw => raw.insert_classes(classes, &mut merged)),
+        let inserted = other.raw.scan_copies(
+            &mut |copies| with_operations!(&self.raw, raw => raw.insert_copies(copies, &mut merged)),
         );
         inserted.map_err(|error| MergeError::Insert { merged, error })
     }

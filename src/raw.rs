@@ -7,7 +7,7 @@ mod advance;
 pub(crate) mod any;
 pub(crate) mod batch;
 mod clear;
-mod copies;
+pub(crate) mod copies;
 pub(crate) mod counters;
 pub(crate) mod crew;
 pub(crate) mod expire;
@@ -22,6 +22,7 @@ mod refresh;
 pub(crate) mod relocate;
 mod remove;
 pub(crate) mod repeats;
+pub(crate) mod restore;
 mod search;
 #[cfg(feature = "shared")]
 pub(crate) mod shared;
@@ -61,7 +62,7 @@ pub(crate) struct RawFilter<L: Layout> {
 }
 
 /// A moment of a filter's time.
-type Now<L> = <<L as Layout>::Time as Time<Word<L>>>::Now;
+pub(crate) type Now<L> = <<L as Layout>::Time as Time<Word<L>>>::Now;
 
 impl<L: Layout> RawFilter<L> {
     /// An empty filter of `buckets` buckets that go through `levels`;
@@ -88,6 +89,12 @@ impl<L: Layout> RawFilter<L> {
     pub(crate) fn growing_early(mut self) -> Self {
         self.table.begin_early();
         self
+    }
+
+    /// The moment at which the call reads the time.
+    #[inline(always)]
+    pub(crate) fn moment(&self) -> Now<L> {
+        self.time.now()
     }
 
     /// The filter with this time.

@@ -5,7 +5,6 @@
 //! growth.
 
 pub(crate) mod assembly;
-mod classes;
 pub(crate) mod decode;
 pub(crate) mod decoder;
 pub(crate) mod header;

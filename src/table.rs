@@ -331,7 +331,7 @@ impl<L: Layout> Table<L> {
 
     /// All words of the table, with plane and bucket. A plane that is being created has only its words
     /// so far.
-    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+    #[cfg(any(test, guira_loom, guira_faults, guira_shuttle))]
     pub(crate) fn words_made(&self) -> impl Iterator<Item = (u64, usize, Word<L>)> {
         (0..self.planes() as u64)
             .flat_map(|plane| (0..self.buckets()).map(move |bucket| (plane, bucket)))

@@ -65,9 +65,10 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     pub fn union_with(&self, other: &Self) -> Result<(), MergeError> {
         self.check_mergeable(other)?;
         let mut merged = 0;
-        let of_other = |class| with_operations!(&other.raw, raw => raw.count(class));
-        let raised = other.raw.scan_classes(&mut |classes| {
-            with_operations!(&self.raw, raw => raw.raise_classes(&of_other, classes, &mut merged))
+        let of_other =
+            |class, age| with_operations!(&other.raw, raw => raw.present_for_union(class, age));
+        let raised = other.raw.scan_copies(&mut |copies| {
+            with_operations!(&self.raw, raw => raw.raise_copies(&of_other, copies, &mut merged))
         });
         raised.map_err(|error| MergeError::Insert { merged, error })
     }

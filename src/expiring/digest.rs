@@ -1,7 +1,7 @@
 //! digest: a number that says whether two expiring filters hold the same copies.
 
 use super::{ExpiringFilter, any::with_layout, snapshot::header::Header};
-use crate::{digest::State, raw::RawFilter, table::layout::TimedLayout};
+use crate::{digest::State, raw::RawFilter, table::layout::Layout};
 use std::{collections::BTreeMap, convert::Infallible, hash::BuildHasher};
 
 impl<S: BuildHasher + 'static> ExpiringFilter<S> {
@@ -41,13 +41,13 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     }
 }
 
-impl<L: TimedLayout> RawFilter<L> {
+impl<L: Layout> RawFilter<L> {
     /// The ages of live copies, each with the sum over its copies.
     fn sums_by_age(&self, start: State, oldest: u64) -> Vec<(u64, u128)> {
         // Copies are grouped by the epoch in which they were seen, because further epochs may begin
         // during the scan.
         let mut sums: BTreeMap<u64, u128> = BTreeMap::new();
-        let Ok(end) = self.scan_live(|epoch, copies| {
+        let Ok(end) = self.scan_chunks(|epoch, copies| {
             for (class, age) in copies {
                 // In a filter of a hostile snapshot, the copy may have been seen before epoch 0.
                 let sum = sums.entry(epoch.wrapping_sub(age)).or_default();

@@ -2,17 +2,11 @@
 
 use super::{ExpiringFilter, any::with_layout};
 use crate::{
-    error::{InsertError, MergeError, Mismatch},
+    error::{MergeError, Mismatch},
     merge::mismatch,
-    raw::{RawFilter, batch::GROUP, frontier::memory::ScanError},
     snapshot::header::probe,
-    table::{class::Class, layout::TimedLayout},
 };
-use arrayvec::ArrayVec;
 use std::{hash::BuildHasher, ptr};
-
-/// A copy that was live when a scan read it: its class, and the epochs since it was last seen.
-type Seen = (Class, u64);
 
 impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     /// Adds a copy of every live copy in `other`, while any number of threads use both filters.
@@ -53,8 +47,8 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     pub fn merge(&self, other: &Self) -> Result<(), MergeError> {
         self.check_mergeable(other)?;
         let mut merged = 0;
-        let inserted = with_layout!(&other.raw, raw => raw.scan_seen(&mut |copies| {
-            with_layout!(&self.raw, raw => raw.insert_seen(copies, &mut merged))
+        let inserted = with_layout!(&other.raw, raw => raw.scan_copies(&mut |copies| {
+            with_layout!(&self.raw, raw => raw.insert_copies(copies, &mut merged))
         }));
         inserted.map_err(|error| MergeError::Insert { merged, error })
     }
@@ -82,49 +76,6 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
         let [this, other] = [self, other].map(|filter| probe(filter.hasher()));
         if this != other {
             return Err(MergeError::Hasher { this, other });
-        }
-        Ok(())
-    }
-}
-
-impl<L: TimedLayout> RawFilter<L> {
-    /// Hands each live copy to `take`, up to [`GROUP`] at a time, until that fails: of each copy
-    /// that is present during the whole call, as a snapshot has it. A copy that a scan read in an
-    /// earlier epoch may have died since, or been refreshed: its age is then more than E.
-    pub(crate) fn scan_seen<E: ScanError>(
-        &self,
-        take: &mut dyn FnMut(&[Seen]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let mut group = ArrayVec::<Seen, GROUP>::new();
-        self.scan_live(|epoch, copies| {
-            // Further epochs may begin while the copies of a chunk are inserted.
-            let passed = self.moment().epoch - epoch;
-            for (class, age) in copies {
-                group.push((class, age + passed));
-                if group.is_full() {
-                    take(&group)?;
-                    group.clear();
-                }
-            }
-            Ok(())
-        })?;
-        take(&group)
-    }
-
-    /// Inserts the copies, and adds to `inserted` how many.
-    pub(crate) fn insert_seen(
-        &self,
-        copies: &[Seen],
-        inserted: &mut usize,
-    ) -> Result<(), InsertError> {
-        self.prefetch_words(copies.iter().map(|&(class, _)| class));
-        let oldest = self.moment().oldest;
-        for &(class, age) in copies.iter().filter(|&&(_, age)| age <= oldest) {
-            // The copy was seen in an epoch that may have lasted until `age - 1` epochs ago, and
-            // the current epoch of this filter may be about to end. So with its full age the copy
-            // could expire an epoch too early.
-            self.insert_aged(class, age.saturating_sub(1))?;
-            *inserted += 1;
         }
         Ok(())
     }

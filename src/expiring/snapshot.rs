@@ -13,19 +13,14 @@ use crate::{
     fault::faulty,
     geometry::Geometry,
     hash::SeededState,
-    raw::{
-        RawFilter,
-        frontier::{chunk_buckets, memory::ScanError, scan::Chunk},
-    },
-    snapshot::{decode::Decoder, header::len_with, image::Sink, passes::Copying, stream::Encoder},
+    raw::{RawFilter, frontier::chunk_buckets},
+    snapshot::{decode::Decoder, header::len_with, passes::Copying, stream::Encoder},
     table::{
-        class::Class,
         layout::{TimedLayout, Word},
         time::{
             Now, Time,
             beginning::{Beginning, Reading},
         },
-        word::Bucket,
     },
 };
 use decoder::Timed;
@@ -113,7 +108,7 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     fn write<W: Write>(&self, writer: W, clock: impl Fn() -> Reading) -> io::Result<()> {
         let header = Header::of(self).to_bytes();
         let mut encoder = Encoder::new(writer, &header, PASS_ENDS)?;
-        with_layout!(&self.raw, raw => raw.scan_by_epoch(&mut encoder))?;
+        with_layout!(&self.raw, raw => raw.scan(&mut encoder))?;
         let (end, age) = with_layout!(&self.raw, raw => raw.moment_and_age(clock));
         encoder.put_number(end.epoch)?;
         encoder.put_number(self.window.age_in_snapshot(age))?;
@@ -360,7 +355,7 @@ impl<S: Clone + BuildHasher + 'static> ExpiringFilter<S> {
             let make = |doublings| Place::new(self.geometry, self.window, doublings);
             let mut copying = Copying::new(self.geometry, make);
             let (end, beginning) = with_layout!(&self.raw, raw => {
-                raw.scan_by_epoch(&mut copying)?;
+                raw.scan(&mut copying)?;
                 raw.end_and_beginning()
             });
             let copy = copying.finish()?;
@@ -379,54 +374,6 @@ impl<S: Clone + BuildHasher + 'static> ExpiringFilter<S> {
 }
 
 impl<L: TimedLayout> RawFilter<L> {
-    /// Hands all words to `sink`, each chunk with the epoch in which it was read, and without the copies
-    /// that were dead then.
-    pub(super) fn scan_by_epoch<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-        let (table, oldest) = (&self.table, self.moment().oldest);
-        let mut scan = self.begin_scan(Some(table.scan_level()))?;
-        let mut words = Vec::new();
-        while let Some(Chunk { begins, image, .. }) = scan.next()? {
-            if begins {
-                sink.begin_pass(image.level - table.first_level())?;
-            }
-            let epoch = image.epoch;
-            let now = Now { epoch, oldest };
-            let live = |&word: &u64| L::without_dead(now, Word::<L>::unpack(word)).pack();
-            words.clear();
-            words.extend(image.words.iter().map(live));
-            sink.chunk(&words, epoch)?;
-        }
-        Ok(())
-    }
-
-    /// The words, as a snapshot has them.
-    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
-    pub(crate) fn live_image(&self) -> Vec<u64> {
-        let mut image = crate::snapshot::image::Image::default();
-        let Ok(()) = self.scan_by_epoch(&mut image);
-        image.0
-    }
-
-    /// Hands the copies of each chunk to `take`, with the epoch in which it was read: the class of each
-    /// copy that was live then, and its age. Returns the epoch at the end.
-    ///
-    /// As [`scan_classes`](Self::scan_classes), the scan does not start again when the filter doubles.
-    pub(super) fn scan_live<E: ScanError>(
-        &self,
-        mut take: impl FnMut(u64, &mut dyn Iterator<Item = (Class, u64)>) -> Result<(), E>,
-    ) -> Result<u64, E> {
-        let oldest = self.moment().oldest;
-        let mut scan = self.begin_scan(None)?;
-        while let Some(Chunk { buckets, image, .. }) = scan.next()? {
-            let epoch = image.epoch;
-            let now = Now { epoch, oldest };
-            let copies = self.table.copies_in(buckets, &image.words);
-            let ages = copies.map(|(class, entry)| (class, L::age(now, entry)));
-            take(epoch, &mut ages.filter(|&(_, age)| age <= oldest))?;
-        }
-        Ok(self.moment().epoch)
-    }
-
     /// The current epoch, and what is known of its beginning.
     ///
     /// The beginning is read first. Otherwise a later epoch could begin between the reads, and the

@@ -51,8 +51,8 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
         let mut merged = 0;
         let of_other =
             |class, age| with_layout!(&other.raw, raw => raw.present_for_union(class, age));
-        let raised = with_layout!(&other.raw, raw => raw.scan_seen(&mut |copies| {
-            with_layout!(&self.raw, raw => raw.raise_seen(&of_other, copies, &mut merged))
+        let raised = with_layout!(&other.raw, raw => raw.scan_copies(&mut |copies| {
+            with_layout!(&self.raw, raw => raw.raise_copies(&of_other, copies, &mut merged))
         }));
         raised.map_err(|error| MergeError::Insert { merged, error })
     }

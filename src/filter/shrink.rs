@@ -49,8 +49,8 @@ impl<S> CuckooFilter<S> {
             return false;
         };
         let mut inserted = 0;
-        let copied = self.raw.scan_classes(
-            &mut |classes| with_operations!(&new, new => new.insert_classes(classes, &mut inserted)),
+        let copied = self.raw.scan_copies(
+            &mut |copies| with_operations!(&new, new => new.insert_copies(copies, &mut inserted)),
         );
         use AnyCounting::{Growing4, Growing8};
         let is_smaller = copied.is_ok() && with_layout!(&new, new => new.table.words() < words);

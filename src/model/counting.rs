@@ -216,9 +216,9 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Counting<SLOTS, PHASE_BITS> {
         #[cfg(guira_loom)]
         assert!(!other.0.frontiers.unused, "say scanned");
         let mut added = 0;
-        let of_other = |class| other.0.count(class);
-        let raise = &mut |classes: &[_]| self.0.raise_classes(&of_other, classes, &mut added);
-        other.0.scan_classes(raise).is_ok()
+        let of_other = |class, age| other.0.present_for_union(class, age);
+        let raise = &mut |copies: &[_]| self.0.raise_copies(&of_other, copies, &mut added);
+        other.0.scan_copies(raise).is_ok()
     }
 
     /// As `CuckooFilter::write_to`. Returns the number of copies of the item in the snapshot.

@@ -101,8 +101,8 @@ impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32> Expiring<SLOTS, E,
         #[cfg(guira_loom)]
         assert!(!other.0.frontiers.unused, "say scanned");
         let mut merged = 0;
-        let insert = &mut |copies: &[_]| self.0.insert_seen(copies, &mut merged);
-        other.0.scan_seen(insert).is_ok()
+        let insert = &mut |copies: &[_]| self.0.insert_copies(copies, &mut merged);
+        other.0.scan_copies(insert).is_ok()
     }
 
     /// `ExpiringFilter::union_with`: how many copies were added or made younger. `None` if there was no
@@ -112,8 +112,8 @@ impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32> Expiring<SLOTS, E,
         assert!(!other.0.frontiers.unused, "say scanned");
         let mut changed = 0;
         let of_other = |class, age| other.0.present_for_union(class, age);
-        let raise = &mut |copies: &[_]| self.0.raise_seen(&of_other, copies, &mut changed);
-        let raised = other.0.scan_seen(raise);
+        let raise = &mut |copies: &[_]| self.0.raise_copies(&of_other, copies, &mut changed);
+        let raised = other.0.scan_copies(raise);
         raised.is_ok().then_some(changed)
     }
 

@@ -78,9 +78,9 @@ where
         #[cfg(guira_loom)]
         assert!(!other.0.frontiers.unused, "say scanned_by");
         let mut added = 0;
-        let of_other = |class| other.0.count(class);
-        let raise = &mut |classes: &[_]| self.0.raise_classes(&of_other, classes, &mut added);
-        other.0.scan_classes(raise).is_ok()
+        let of_other = |class, age| other.0.present_for_union(class, age);
+        let raise = &mut |copies: &[_]| self.0.raise_copies(&of_other, copies, &mut added);
+        other.0.scan_copies(raise).is_ok()
     }
 
     /// As `CuckooFilter::merge`. True if all copies were merged.
@@ -88,8 +88,8 @@ where
         #[cfg(guira_loom)]
         assert!(!other.0.frontiers.unused, "say scanned_by");
         let mut merged = 0;
-        let insert = &mut |classes: &[_]| self.0.insert_classes(classes, &mut merged);
-        other.0.scan_classes(insert).is_ok()
+        let insert = &mut |copies: &[_]| self.0.insert_copies(copies, &mut merged);
+        other.0.scan_copies(insert).is_ok()
     }
 }
 

@@ -21,8 +21,8 @@ use crate::{
     memory::Storage,
     sync,
     table::{
-        layout::{TimedLayout, Word},
-        time::{Now, Time, beginning::Reading},
+        layout::TimedLayout,
+        time::{Now, beginning::Reading},
     },
 };
 use std::{cell::Cell, time::Duration};
@@ -88,11 +88,6 @@ impl<L: TimedLayout> RawFilter<L> {
     /// True if all words have been swept in the present epoch.
     pub(crate) fn is_swept(&self) -> bool {
         self.time.is_swept(self.moment())
-    }
-
-    /// The epoch, as it is now.
-    pub(crate) fn moment(&self) -> Now {
-        Time::<Word<L>>::now(&self.time)
     }
 
     /// The epoch after `now`, if this thread begins it.

@@ -8,7 +8,7 @@ pub(crate) use counting::{AnyCounting, with_counting};
 use crate::error::InsertError;
 use crate::{
     geometry::{Geometry, Series},
-    raw::RawFilter,
+    raw::{RawFilter, copies::Seen, frontier::memory::ScanError},
     table::layout::{self, Growing, GrowingCounting, layouts},
 };
 
@@ -252,6 +252,14 @@ macro_rules! any_filter {
 layouts!(any_filter, $);
 
 impl AnyFilter {
+    /// `RawFilter::scan_copies`.
+    pub(crate) fn scan_copies<E: ScanError>(
+        &self,
+        take: &mut dyn FnMut(&[Seen]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        with_layout!(self, raw => raw.scan_copies(take))
+    }
+
     /// An empty filter; `None` if there is no memory.
     pub(crate) fn new(geometry: &Geometry) -> Option<Self> {
         let (buckets, levels) = (geometry.buckets, geometry.series.table_levels());

@@ -18,8 +18,8 @@ impl<L: Layout> RawFilter<L> {
     /// its copies are removed until there is none at some moment. So no copy can have been there
     /// all the time.
     pub(crate) fn clear(&self) {
-        let Ok(()) = self.scan_classes(&mut |classes| {
-            for &class in classes {
+        let Ok(()) = self.scan_copies(&mut |copies| {
+            for &(class, _) in copies {
                 while self.remove(class) {}
             }
             Ok::<_, Infallible>(())

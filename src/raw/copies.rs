@@ -3,12 +3,16 @@
 use crate::{
     fault::faulty,
     table::{
+        class::Class,
         entry::{Entry, Fingerprint},
         layout::{Layout, Word},
         time::Moment,
         word::{Bucket, Mark},
     },
 };
+
+/// A copy that a scan has met: its class, and the epochs since it was seen.
+pub(crate) type Seen = (Class, u64);
 
 /// True if the word holds a live copy by itself: unmarked, D or W.
 #[inline]

@@ -5,7 +5,7 @@ use crate::table::{
     Levels,
     class::Class,
     layout::{GrowingExpiring, Word},
-    time::Epochs,
+    time::{Epochs, Moment},
     word::Bucket,
 };
 use std::{
@@ -35,7 +35,7 @@ fn held(raw: &Raw) -> [usize; 2] {
     let Ok(()) = raw.scan_words(&mut |bits| {
         let word = Word::<GrowingExpiring>::unpack(bits);
         let all = word.occupied() as usize;
-        let live = word.without_dead(now).occupied() as usize;
+        let live = now.without_dead(word, 0).occupied() as usize;
         held = [held[0] + live, held[1] + all - live];
     });
     held
@@ -148,12 +148,10 @@ fn threads_insert_find_and_expire_while_the_filter_grows() {
 }
 
 impl Raw {
-    /// Hands all words, as a snapshot has them, to `take`.
+    /// Hands all words, dead copies included, to `take`.
     fn scan_words(&self, take: &mut dyn FnMut(u64)) -> Result<(), std::convert::Infallible> {
-        for bits in self.image() {
-            if bits != 0 {
-                take(bits);
-            }
+        for (_, _, word) in self.table.words_made() {
+            take(word.pack());
         }
         Ok(())
     }

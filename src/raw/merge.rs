@@ -1,14 +1,71 @@
-//! merge: inserts the classes that a scan of another filter has found.
+//! merge: a scan of all copies, while threads use the filter, and how they get into another one.
 
-use super::RawFilter;
+use super::{
+    RawFilter,
+    batch::GROUP,
+    copies::Seen,
+    frontier::{memory::ScanError, scan::Chunk},
+};
 use crate::{
     error::InsertError,
-    table::{class::Class, layout::Layout},
+    table::{
+        class::Class,
+        layout::{Layout, Word},
+        time::Moment,
+        word::Bucket,
+    },
 };
+use arrayvec::ArrayVec;
 
 impl<L: Layout> RawFilter<L> {
+    /// Hands the live copies of each chunk to `take`, with their ages in the epoch in which the chunk
+    /// was read, and returns the epoch at the end.
+    ///
+    /// Unlike a snapshot, the scan does not start again when the filter doubles. The last load of a
+    /// chunk counts, over the planes that exist at that time (PROOF, section 10).
+    pub(crate) fn scan_chunks<E: ScanError>(
+        &self,
+        mut take: impl FnMut(u64, &mut dyn Iterator<Item = Seen>) -> Result<(), E>,
+    ) -> Result<u64, E> {
+        let oldest = self.moment().oldest();
+        let mut scan = self.begin_scan(None)?;
+        while let Some(Chunk { buckets, image, .. }) = scan.next()? {
+            let now = super::Now::<L>::of(image.epoch, oldest);
+            let copies = self.table.copies_in(buckets, &image.words);
+            let seen = copies.flat_map(|(class, entry)| {
+                let copy = (class, now.age(entry));
+                std::iter::repeat_n(copy, Word::<L>::copies_of(entry))
+            });
+            take(image.epoch, &mut seen.filter(|&(_, age)| age <= oldest))?;
+        }
+        Ok(self.moment().number())
+    }
+
+    /// Hands each live copy to `take`, in groups of at most [`GROUP`], until that fails: of each copy
+    /// that is present during the whole call, as a snapshot has it. A copy that was read in an earlier
+    /// epoch may have died since, or been refreshed: its age is then too large.
+    pub(crate) fn scan_copies<E: ScanError>(
+        &self,
+        take: &mut dyn FnMut(&[Seen]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut group = ArrayVec::<Seen, GROUP>::new();
+        self.scan_chunks(|epoch, copies| {
+            // Further epochs may begin while the copies of a chunk are inserted.
+            let passed = self.moment().number() - epoch;
+            for (class, age) in copies {
+                group.push((class, age + passed));
+                if group.is_full() {
+                    take(&group)?;
+                    group.clear();
+                }
+            }
+            Ok(())
+        })?;
+        take(&group)
+    }
+
     /// Prefetches both words of each class.
-    pub(crate) fn prefetch_words(&self, classes: impl Iterator<Item = Class>) {
+    pub(super) fn prefetch_words(&self, classes: impl Iterator<Item = Class>) {
         for class in classes {
             for bucket in [class.p, class.q] {
                 self.table.prefetch(class.fingerprint, bucket);
@@ -16,16 +73,21 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// Inserts a copy of each class, and adds to `inserted` how many. All words are prefetched
-    /// first, so that their cache misses overlap: at most [`GROUP`](super::batch::GROUP) classes.
-    pub(crate) fn insert_classes(
+    /// Inserts the copies of another filter, except those that are dead by the time of this one, and
+    /// adds to `inserted` how many. All words are prefetched first, so that their cache misses overlap:
+    /// at most [`GROUP`] copies.
+    pub(crate) fn insert_copies(
         &self,
-        classes: &[Class],
+        copies: &[Seen],
         inserted: &mut usize,
     ) -> Result<(), InsertError> {
-        self.prefetch_words(classes.iter().copied());
-        for &class in classes {
-            self.insert(class)?;
+        self.prefetch_words(copies.iter().map(|&(class, _)| class));
+        let oldest = self.moment().oldest();
+        for &(class, age) in copies.iter().filter(|&&(_, age)| age <= oldest) {
+            // The copy was seen in an epoch that may have lasted until `age - 1` epochs ago, and
+            // the current epoch of this filter may be about to end. So with its full age the copy
+            // could expire an epoch too early.
+            self.insert_aged(class, age.saturating_sub(1))?;
             *inserted += 1;
         }
         Ok(())

@@ -126,8 +126,8 @@ impl<L: Layout> Checked<L> {
             assert!(word.is_unmarked() && !word.is_reserved(), "{word:?}");
         }
         let mut found = Counts::new();
-        let Ok(()) = self.raw.scan_classes(&mut |classes| {
-            for &class in classes {
+        let Ok(()) = self.raw.scan_copies(&mut |copies| {
+            for &(class, _) in copies {
                 *found.entry(key(class)).or_default() += 1;
             }
             Ok::<_, Infallible>(())

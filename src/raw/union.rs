@@ -11,7 +11,7 @@
 //! call tolerates. So of two calls that raise a class to one number, each sees what the other has
 //! added, and a concurrent `insert_unique` of the class adds no further copy.
 
-use super::{Now, RawFilter, expire::Renewal, remove::PATIENCE, unique::Wanted};
+use super::{Now, RawFilter, copies::Seen, expire::Renewal, remove::PATIENCE, unique::Wanted};
 use crate::{
     error::InsertError,
     fault::{faulty, when_faulty},
@@ -19,7 +19,7 @@ use crate::{
     table::{
         class::Class,
         entry::{Entry, Fingerprint},
-        layout::{Layout, TimedLayout, Word},
+        layout::{Layout, Word},
         time::Moment,
         word::Bucket,
     },
@@ -58,7 +58,7 @@ impl<L: Layout> Wanted<L> for Several {
 #[derive(Clone, Copy)]
 struct Young(Several);
 
-impl<L: TimedLayout> Wanted<L> for Young {
+impl<L: Layout> Wanted<L> for Young {
     fn copies(self) -> usize {
         faulty!(self.0.copies, UnionBesideMarksBlindly => usize::MAX)
     }
@@ -77,8 +77,8 @@ impl<L: TimedLayout> Wanted<L> for Young {
 
 /// A moment by which only copies count that were last seen at most `age` epochs before `now`. `age` is
 /// that of a live copy.
-fn young<L: TimedLayout>(now: Now<L>, age: u64) -> Now<L> {
-    Now::<L> { oldest: age, ..now }
+fn young<L: Layout>(now: Now<L>, age: u64) -> Now<L> {
+    Now::<L>::of(now.number(), age)
 }
 
 /// What became of a copy that is too old.
@@ -92,45 +92,23 @@ enum Renewed {
 }
 
 impl<L: Layout> RawFilter<L> {
-    /// Raises each class to the number of copies that `other` says, and adds to `added` how
-    /// many copies that took. At most [`GROUP`](super::batch::GROUP) classes, as
-    /// [`insert_classes`](Self::insert_classes).
-    pub(crate) fn raise_classes(
-        &self,
-        other: &dyn Fn(Class) -> usize,
-        classes: &[Class],
-        added: &mut usize,
-    ) -> Result<(), InsertError> {
-        self.prefetch_words(classes.iter().copied());
-        for &class in classes {
-            let copies = other(class);
-            let wanted = Several { copies, age: 0 };
-            while self.count(class) < copies && self.insert_wanted(class, wanted)? {
-                *added += 1;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl<L: TimedLayout> RawFilter<L> {
     /// The copies of the class, and how many of them were last seen at most `age` epochs ago.
     pub(crate) fn present_for_union(&self, class: Class, age: u64) -> Present {
-        Present {
-            young: self.count_within(class, age),
-            copies: self.count(class),
-        }
+        let young = self.count_within(class, age);
+        let copies = if L::EXPIRES { self.count(class) } else { young };
+        Present { copies, young }
     }
 
     /// Raises the copies of each class to the numbers that `other` says, of each age from the one
     /// that is given with the class. Adds to `changed` how many were added or made younger.
-    pub(crate) fn raise_seen(
+    pub(crate) fn raise_copies(
         &self,
         other: &dyn Fn(Class, u64) -> Present,
-        copies: &[(Class, u64)],
+        copies: &[Seen],
         changed: &mut usize,
     ) -> Result<(), InsertError> {
-        let oldest = self.moment().oldest;
+        self.prefetch_words(copies.iter().map(|&(class, _)| class));
+        let oldest = self.moment().oldest();
         for &(class, age) in copies {
             // The copies of a class may differ in age, so each age has a number of its own. If an
             // epoch has begun since the scan, the copy that it has met is older by now.
@@ -162,22 +140,37 @@ impl<L: TimedLayout> RawFilter<L> {
         let mut patience = PATIENCE;
         while self.count_within(class, age) < copies {
             let is_changed = self.insert_wanted(class, wanted)?
-                || match self.make_younger(class, age) {
-                    Renewed::One => true,
-                    Renewed::None => false,
-                    Renewed::Hidden if patience > 0 => {
-                        patience -= 1;
-                        sync::yield_now();
-                        false
-                    }
-                    // The old copy expires by itself.
-                    Renewed::Hidden => self.insert_wanted(class, Young(wanted))?,
-                };
+                || L::EXPIRES && self.renews_one(class, wanted, &mut patience)?;
             *changed += usize::from(is_changed);
             when_faulty!(UnionLooksOnce, return Ok(()));
+            // There are as many copies, and none of them is too old.
+            if !(L::EXPIRES || is_changed) {
+                return Ok(());
+            }
             sync::yield_in_model();
         }
         Ok(())
+    }
+
+    /// Makes a copy that is older than wanted as young. True if that changed one.
+    #[cold]
+    fn renews_one(
+        &self,
+        class: Class,
+        wanted: Several,
+        patience: &mut usize,
+    ) -> Result<bool, InsertError> {
+        match self.make_younger(class, wanted.age) {
+            Renewed::One => Ok(true),
+            Renewed::None => Ok(false),
+            Renewed::Hidden if *patience > 0 => {
+                *patience -= 1;
+                sync::yield_now();
+                Ok(false)
+            }
+            // The old copy expires by itself.
+            Renewed::Hidden => self.insert_wanted(class, Young(wanted)),
+        }
     }
 
     /// The live copies that were last seen at most `age` epochs ago, at one moment.
@@ -193,8 +186,8 @@ impl<L: TimedLayout> RawFilter<L> {
         let now = self.moment();
         let (p, q) = self.table.view().load_pair_for_update(class);
         let places = [(p, class.p), (q, class.q)];
-        let found = (age + 1..=now.oldest).find_map(|old| {
-            let entry = L::aged_entry(now, fingerprint, old);
+        let found = (age + 1..=now.oldest()).find_map(|old| {
+            let entry = now.aged_entry(fingerprint, old);
             let holds = |word: Word<L>| word.is_unmarked() && word.holds(entry);
             let place = places
                 .into_iter()
@@ -209,11 +202,11 @@ impl<L: TimedLayout> RawFilter<L> {
         };
         // The word may have changed and changed back: it then holds a younger copy.
         let mut is_older = false;
-        let young = |now| {
-            let known = L::age(now, entry);
+        let young = |now: Now<L>| {
+            let known = now.age(entry);
             is_older = age < known;
             let age = faulty!(age.min(known), UnionMakesOlder => age);
-            L::aged_entry(now, fingerprint, age)
+            now.aged_entry(fingerprint, age)
         };
         match self.renew(bucket, loaded, entry, young) {
             Renewal::Done(_) if is_older => Renewed::One,

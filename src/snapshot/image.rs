@@ -1,8 +1,15 @@
 //! Scans of all words of a filter, while threads use the filter.
 
 use crate::{
-    raw::{RawFilter, frontier::memory::ScanError},
-    table::layout::Layout,
+    raw::{
+        Now, RawFilter,
+        frontier::{memory::ScanError, scan::Chunk},
+    },
+    table::{
+        layout::{Layout, Word},
+        time::Moment,
+        word::Bucket,
+    },
 };
 #[cfg(any(test, guira_loom, guira_faults, guira_shuttle))]
 use std::convert::Infallible;
@@ -41,16 +48,25 @@ impl Sink for Image {
 }
 
 impl<L: Layout> RawFilter<L> {
-    /// Passes all words to `sink`. Every item that is present during the whole call is in one of
-    /// them.
-    pub(super) fn scan<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-        let table = &self.table;
+    /// Passes all words to `sink`, without copies that are dead in the epoch of their chunk. Every item
+    /// that is present during the whole call is in one of them.
+    pub(crate) fn scan<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
+        let (table, oldest) = (&self.table, self.moment().oldest());
         let mut scan = self.begin_scan(Some(table.scan_level()))?;
-        while let Some(chunk) = scan.next()? {
-            if chunk.begins {
-                sink.begin_pass(chunk.image.level - table.first_level())?;
+        let mut words = Vec::new();
+        while let Some(Chunk { begins, image, .. }) = scan.next()? {
+            if begins {
+                sink.begin_pass(image.level - table.first_level())?;
             }
-            sink.chunk(&chunk.image.words, chunk.image.epoch)?;
+            if !L::EXPIRES {
+                sink.chunk(&image.words, image.epoch)?;
+                continue;
+            }
+            let now = Now::<L>::of(image.epoch, oldest);
+            let live = |&word: &u64| now.without_dead(Word::<L>::unpack(word), 0).pack();
+            words.clear();
+            words.extend(image.words.iter().map(live));
+            sink.chunk(&words, image.epoch)?;
         }
         Ok(())
     }

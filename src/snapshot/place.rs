@@ -5,12 +5,12 @@ use crate::{
     error::SnapshotError,
     filter::CuckooFilter,
     geometry::Geometry,
-    memory::Extra,
     raw::{
         RawFilter,
         any::{AnyFilter, of_series, with_layout},
+        restore::Restart,
     },
-    table::{Table, layout::Layout, scan::Restored},
+    table::{scan::Restored, time::beginning::Beginning},
 };
 use std::{hash::BuildHasher, ops::Range};
 
@@ -50,7 +50,13 @@ impl Place {
             result,
         } = self;
         result?;
-        with_layout!(&mut raw, raw => raw.complete_restore(&restored));
+        let restart = Restart {
+            chunks: &[],
+            epoch: 0,
+            oldest: 0,
+            beginning: Beginning::default(),
+        };
+        with_layout!(&mut raw, raw => raw.complete(&restored, &restart));
         Ok(CuckooFilter::of_parts(hasher, raw, geometry))
     }
 }
@@ -62,34 +68,12 @@ impl assembly::Place for Place {
         if self.result.is_ok() {
             let restored = &mut self.restored;
             self.result =
-                with_layout!(&self.raw, raw => raw.table.store_image(buckets, words, restored));
+                with_layout!(&self.raw, raw => raw.store_chunk(buckets, words, (0, 0), restored));
         }
         Ok(())
     }
 
     fn bytes(&self) -> usize {
         with_layout!(&self.raw, raw => raw.bytes())
-    }
-}
-
-impl<L: Layout> RawFilter<L> {
-    /// An empty filter with room for the words of a snapshot after this number of doublings.
-    pub(crate) fn for_images(geometry: Geometry, doublings: u32) -> Result<Self, SnapshotError> {
-        let (buckets, levels) = (geometry.buckets, geometry.series.table_levels());
-        let table = Table::for_images(buckets, levels, levels.first + doublings);
-        let raw = table.and_then(Self::with_table);
-        let raw = raw.ok_or(SnapshotError::Memory {
-            buckets: buckets << doublings,
-        })?;
-        Ok(raw.growing_early())
-    }
-
-    /// Sets the length and the level, after all words are stored.
-    pub(crate) fn complete_restore(&mut self, restored: &Restored) {
-        self.len.add(restored.items);
-        if let Some(repeats) = self.repeats.get() {
-            repeats.add(restored.repeats);
-        }
-        self.table.set_level(restored.lowest);
     }
 }

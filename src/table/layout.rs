@@ -5,7 +5,7 @@
 
 use super::{
     entry::{Entry, Fingerprint},
-    time::{Epochs, Moment, Now, Time, Timeless},
+    time::{Epochs, Now, Time, Timeless},
     word::{
         Phases,
         lanes::{TOKEN_BITS, fingerprint_of},
@@ -81,36 +81,12 @@ pub(crate) trait TimedLayout:
     Layout<Time = Epochs<<Self as Layout>::Storage>>
     + Layout<Time: Time<<Self as Layout>::Word, Now = Now>>
 {
-    /// [`Moment::age`] in the epoch `now`.
-    fn age(now: Now, entry: Entry) -> u64;
-
-    /// [`Moment::aged_entry`] in the epoch `now`.
-    fn aged_entry(now: Now, fingerprint: Fingerprint, age: u64) -> Entry;
-
-    /// [`Moment::without_dead`] in the epoch `now`.
-    fn without_dead(now: Now, word: Self::Word) -> Self::Word;
 }
 
-impl<L> TimedLayout for L
-where
+impl<L> TimedLayout for L where
     L: Layout<Time = Epochs<<L as Layout>::Storage>>
-        + Layout<Time: Time<<L as Layout>::Word, Now = Now>>,
-    Now: Moment<<L as Layout>::Word>,
+        + Layout<Time: Time<<L as Layout>::Word, Now = Now>>
 {
-    #[inline]
-    fn age(now: Now, entry: Entry) -> u64 {
-        Moment::<Self::Word>::age(now, entry)
-    }
-
-    #[inline]
-    fn aged_entry(now: Now, fingerprint: Fingerprint, age: u64) -> Entry {
-        Moment::<Self::Word>::aged_entry(now, fingerprint, age)
-    }
-
-    #[inline]
-    fn without_dead(now: Now, word: Self::Word) -> Self::Word {
-        Moment::without_dead(now, word)
-    }
 }
 
 /// The same words, in memory that processes share.

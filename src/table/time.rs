@@ -46,10 +46,16 @@ pub(crate) trait Time<W: Bucket>: Default + Send + Sync {
 
     /// True if the moment is still the same, after words were read or exchanged.
     fn is_still(&self, now: Self::Now) -> bool;
+
+    /// A time that has come to `now`, whose epoch began at `beginning` and has been swept.
+    fn at(now: Self::Now, beginning: Beginning) -> Self;
 }
 
 /// A moment, which determines the copies that count.
 pub(crate) trait Moment<W: Bucket>: Copy + Debug + PartialEq {
+    /// The moment in the epoch `epoch` at which copies with an age of at most `oldest` count.
+    fn of(epoch: u64, oldest: u64) -> Self;
+
     /// The *entry* of a copy that is seen at this moment: the contents of its slot.
     fn entry(self, fingerprint: Fingerprint) -> Entry;
 
@@ -82,14 +88,17 @@ pub(crate) trait Moment<W: Bucket>: Copy + Debug + PartialEq {
     /// not store are taken from `one`, a fingerprint that belongs to the same plane.
     fn dead_in(self, word: W, one: Fingerprint) -> Option<Entry>;
 
-    /// The word, which is at rest, without its dead copies.
-    fn without_dead(self, word: W) -> W;
+    /// The word, which is at rest, without the copies that are dead `later` epochs after this moment.
+    fn without_dead(self, word: W, later: u64) -> W;
 
     /// True if the tag of this copy, which is dead, would be that of a live one in the next epoch.
     fn ends_death(self, entry: Entry) -> bool;
 
     /// The number of the epoch.
     fn number(self) -> u64;
+
+    /// The age of the oldest copies that count.
+    fn oldest(self) -> u64;
 }
 
 /// No time: all copies count forever.
@@ -114,9 +123,17 @@ impl<W: Bucket> Time<W> for Timeless {
     fn is_still(&self, _now: Always) -> bool {
         true
     }
+
+    fn at(_now: Always, _beginning: Beginning) -> Self {
+        Self
+    }
 }
 
 impl<W: Bucket> Moment<W> for Always {
+    fn of(_epoch: u64, _oldest: u64) -> Self {
+        Self
+    }
+
     #[inline(always)]
     fn entry(self, fingerprint: Fingerprint) -> Entry {
         Entry::untagged(fingerprint)
@@ -166,7 +183,7 @@ impl<W: Bucket> Moment<W> for Always {
         None
     }
 
-    fn without_dead(self, word: W) -> W {
+    fn without_dead(self, word: W, _later: u64) -> W {
         word
     }
 
@@ -176,6 +193,11 @@ impl<W: Bucket> Moment<W> for Always {
 
     #[inline(always)]
     fn number(self) -> u64 {
+        0
+    }
+
+    #[inline(always)]
+    fn oldest(self) -> u64 {
         0
     }
 }
@@ -225,11 +247,6 @@ impl Epochs {
             beginning: Beginning::in_epoch(epoch, Duration::ZERO),
             ..self
         }
-    }
-
-    /// This time with an epoch that began at `beginning`.
-    pub(crate) fn since(self, beginning: Beginning) -> Self {
-        Self { beginning, ..self }
     }
 }
 
@@ -288,9 +305,26 @@ impl<L: PackedLayout, P: Storage> Time<Packed<L>> for Epochs<P> {
         let order = fault::order(Step::RereadEpoch, Ordering::Relaxed);
         self.number().load(order) == now.epoch
     }
+
+    fn at(now: Now, beginning: Beginning) -> Self {
+        let time = Self {
+            beginning: beginning.duplicate(),
+            oldest: now.oldest,
+            ..Self::default()
+        };
+        // Relaxed: no other thread has the filter yet.
+        for number in [time.number(), time.swept.word()] {
+            number.store(now.epoch, Ordering::Relaxed);
+        }
+        time
+    }
 }
 
 impl<L: PackedLayout> Moment<Packed<L>> for Now {
+    fn of(epoch: u64, oldest: u64) -> Self {
+        Self { epoch, oldest }
+    }
+
     #[inline(always)]
     fn entry(self, fingerprint: Fingerprint) -> Entry {
         self.entry_of::<L>(fingerprint)
@@ -349,8 +383,8 @@ impl<L: PackedLayout> Moment<Packed<L>> for Now {
         word.dead(one, self)
     }
 
-    fn without_dead(self, word: Packed<L>) -> Packed<L> {
-        word.without_dead(self)
+    fn without_dead(self, word: Packed<L>, later: u64) -> Packed<L> {
+        word.without_entries(|entry| self.age_of::<L>(entry) + later > self.oldest)
     }
 
     fn ends_death(self, entry: Entry) -> bool {
@@ -360,6 +394,11 @@ impl<L: PackedLayout> Moment<Packed<L>> for Now {
     #[inline(always)]
     fn number(self) -> u64 {
         self.epoch
+    }
+
+    #[inline(always)]
+    fn oldest(self) -> u64 {
+        self.oldest
     }
 }
 

@@ -1,14 +1,11 @@
 //! The public decoder for snapshots of an expiring filter.
 
-use super::{
-    END_OF_TIME, PASS_ENDS,
-    header::Header,
-    place::{CYCLE, Place},
-};
+use super::{END_OF_TIME, PASS_ENDS, header::Header, place::Place};
 use crate::{
     error::SnapshotError,
     expiring::ExpiringFilter,
     hash::SeededState,
+    raw::restore::CYCLE,
     snapshot::{
         decode::{Body, Came, Decoder, Next},
         header::HEADER_BYTES,

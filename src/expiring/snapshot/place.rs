@@ -4,17 +4,12 @@ use crate::{
     error::SnapshotError,
     expiring::{
         ExpiringFilter, Window,
-        any::{AnyExpiring, of_series, with_layout, with_layout_or},
+        any::{AnyExpiring, of_series, with_layout},
     },
     geometry::Geometry,
-    raw::{RawFilter, frontier::chunk_buckets},
+    raw::{RawFilter, restore::Restart},
     snapshot::assembly,
-    table::{
-        layout::{PackedLayout, Word},
-        scan::Restored,
-        time::{Epochs, Moment, Now, beginning::Beginning},
-        word::Bucket,
-    },
+    table::{scan::Restored, time::beginning::Beginning},
 };
 use std::{hash::BuildHasher, ops::Range};
 
@@ -30,13 +25,6 @@ pub(super) struct Place {
     /// which the checksum says first.
     result: Result<(), SnapshotError>,
 }
-
-/// Epochs are counted modulo this in a filter that is restored.
-///
-/// A snapshot from anyone may name an epoch that no filter reaches. If the filter continued there,
-/// one epoch later its own snapshot would be refused. The ages of copies do not change, because the
-/// number of tags divides this one.
-pub(super) const CYCLE: u64 = 1 << 62;
 
 impl Place {
     /// A table with room for all planes after this number of doublings.
@@ -56,7 +44,7 @@ impl Place {
         })
     }
 
-    /// The filter in the epoch `end`, modulo [`CYCLE`], which began at `beginning`, after all its
+    /// The filter in the epoch `end`, modulo [`CYCLE`](crate::raw::restore::CYCLE), which began at `beginning`, after all its
     /// words have come.
     /// Copies that have died since their chunk was read are left out.
     pub(super) fn finish<S: BuildHasher + 'static>(
@@ -74,14 +62,13 @@ impl Place {
             result,
         } = self;
         result?;
-        let oldest = u64::from(window.epochs);
-        with_layout_or!(&mut raw, raw => {
-            raw.complete_restore(&restored);
-            raw.len.subtract(raw.leave_out_dead(&epochs, end, oldest));
-            raw.time = Epochs::new(oldest).at(end % CYCLE).since(beginning);
-            // What is dead has been left out.
-            raw.time.sweep_ends(raw.moment());
-        }, _shared => unreachable!("a filter is read into memory of its own"));
+        let restart = Restart {
+            chunks: &epochs,
+            epoch: end,
+            oldest: window.epochs.into(),
+            beginning,
+        };
+        with_layout!(&mut raw, raw => raw.complete(&restored, &restart));
         Ok(ExpiringFilter::from_parts(hasher, raw, geometry, window))
     }
 }
@@ -102,11 +89,10 @@ impl assembly::Place for Place {
         self.epochs.push(epoch);
         if self.result.is_ok() {
             let oldest = u64::from(self.window.epochs);
-            let (then, restored) = (Now { epoch, oldest }, &mut self.restored);
-            self.result = with_layout_or!(
+            let restored = &mut self.restored;
+            self.result = with_layout!(
                 &self.raw,
-                raw => raw.store_chunk(buckets, words, then, restored),
-                _shared => unreachable!("a filter is read into memory of its own")
+                raw => raw.store_chunk(buckets, words, (epoch, oldest), restored)
             );
         }
         Ok(())
@@ -114,55 +100,5 @@ impl assembly::Place for Place {
 
     fn bytes(&self) -> usize {
         size_of::<u64>() * self.epochs.capacity() + with_layout!(&self.raw, raw => raw.bytes())
-    }
-}
-
-impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
-    /// Stores the words of `buckets`, read at the moment `then`. An error is a word that no scan can
-    /// have made.
-    fn store_chunk(
-        &self,
-        buckets: Range<usize>,
-        words: &[u64],
-        then: Now,
-        restored: &mut Restored,
-    ) -> Result<(), SnapshotError> {
-        self.table.store_image(buckets.clone(), words, restored)?;
-        let holds_dead = |&bits: &u64| {
-            let word = Word::<L>::unpack(bits);
-            word.without_dead(then) != word
-        };
-        let Some(index) = words.iter().position(holds_dead) else {
-            return Ok(());
-        };
-        Err(SnapshotError::Word {
-            bucket: buckets.start + index % buckets.len(),
-            plane: index / buckets.len(),
-            bits: words[index],
-        })
-    }
-
-    /// Leaves out the copies that have died between the epoch of their chunk and `end`, and returns
-    /// how many these are.
-    fn leave_out_dead(&self, epochs: &[u64], end: u64, oldest: u64) -> u64 {
-        let size = chunk_buckets(self.table.levels().more);
-        let mut died = 0;
-        for (chunk, &epoch) in epochs.iter().enumerate() {
-            // In whole numbers: since `epoch` more epochs may have begun than tags tell apart.
-            let since = end - epoch;
-            if since == 0 {
-                continue;
-            }
-            let then = Now { epoch, oldest };
-            let start = chunk * size;
-            let buckets = start..self.table.buckets().min(start + size);
-            self.table.rewrite(buckets, |word| {
-                let is_dead = |entry| Moment::<Word<L>>::age(then, entry) + since > oldest;
-                let kept = word.without_entries(is_dead);
-                died += u64::from(word.occupied() - kept.occupied());
-                kept
-            });
-        }
-        died
     }
 }

@@ -30,7 +30,7 @@ impl<const SLOTS: usize, const E: u64> GrowingExpiring<SLOTS, E> {
         #[cfg(guira_loom)]
         assert!(!self.0.frontiers.unused, "say scanned");
         let (table, size) = (&self.0.table, self.0.frontiers.chunk_buckets());
-        let image = self.0.live_image();
+        let image = self.0.image();
         let planes = image.len() / table.buckets();
         let mut copies = [0; ITEMS];
         // The image goes chunk by chunk, and in a chunk plane by plane.

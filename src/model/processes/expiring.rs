@@ -16,8 +16,8 @@ use crate::{
     table::{
         Levels,
         entry::Entry,
-        layout::{Layout, Shared, TimedLayout, Word},
-        time::{Now, beginning::Reading},
+        layout::{Layout, Shared, Word},
+        time::{Moment, Now, beginning::Reading},
         word::Bucket,
     },
 };
@@ -142,7 +142,7 @@ fn entry(item: Item, seen: u64) -> Entry {
         epoch: seen,
         oldest: OLDEST,
     };
-    Words::aged_entry(then, item.0.fingerprint, 0)
+    Moment::<Word<Words>>::aged_entry(then, item.0.fingerprint, 0)
 }
 
 impl ExpiringProcesses {
@@ -272,7 +272,7 @@ impl ExpiringProcesses {
             let residents = word.residents(item.0.fingerprint);
             let of_item =
                 residents.filter(|&entry| Words::fingerprint(entry) == item.0.fingerprint);
-            ages.extend(of_item.map(|entry| Words::age(now, entry)));
+            ages.extend(of_item.map(|entry| Moment::<Word<Words>>::age(now, entry)));
         }
         ages.sort_unstable();
         ages

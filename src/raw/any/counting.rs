@@ -5,7 +5,7 @@
 
 use crate::{
     error::{BatchError, InsertError},
-    raw::{RawFilter, batch::InFlight},
+    raw::{RawFilter, batch::InFlight, copies::Seen, union::Present},
     table::{
         class::Class,
         layout::{self, GrowingCounting, layouts},
@@ -68,29 +68,29 @@ impl AnyCounting {
         with_counting!(self, raw => raw.count_by_hash(hash))
     }
 
-    pub(crate) fn count(&self, class: Class) -> usize {
-        with_counting!(self, raw => raw.count(class))
+    pub(crate) fn present_for_union(&self, class: Class, age: u64) -> Present {
+        with_counting!(self, raw => raw.present_for_union(class, age))
     }
 
     pub(crate) fn clear(&self) {
         with_counting!(self, raw => raw.clear());
     }
 
-    pub(crate) fn insert_classes(
+    pub(crate) fn insert_copies(
         &self,
-        classes: &[Class],
+        copies: &[Seen],
         inserted: &mut usize,
     ) -> Result<(), InsertError> {
-        with_counting!(self, raw => raw.insert_classes(classes, inserted))
+        with_counting!(self, raw => raw.insert_copies(copies, inserted))
     }
 
-    pub(crate) fn raise_classes(
+    pub(crate) fn raise_copies(
         &self,
-        other: &dyn Fn(Class) -> usize,
-        classes: &[Class],
+        other: &dyn Fn(Class, u64) -> Present,
+        copies: &[Seen],
         added: &mut usize,
     ) -> Result<(), InsertError> {
-        with_counting!(self, raw => raw.raise_classes(other, classes, added))
+        with_counting!(self, raw => raw.raise_copies(other, copies, added))
     }
 
     pub(crate) fn first_in_flight(&self, hashes: &[u64]) -> InFlight {

@@ -92,13 +92,16 @@ impl<N: Number> Beginning<N> {
     }
 
     /// The same beginning, as it is known now, for a filter that goes by the same clock.
-    pub(crate) fn duplicate(&self) -> Beginning {
-        let recorded = self.recorded();
-        Beginning {
-            recorded: AtomicU64::new(recorded),
-            at: AtomicU64::new(self.at().0),
+    pub(crate) fn duplicate<M: Number>(&self) -> Beginning<M> {
+        let duplicate = Beginning {
             first: self.first,
-        }
+            ..Beginning::default()
+        };
+        let (recorded, at): (&M, &M) = (&duplicate.recorded, &duplicate.at);
+        // Relaxed: no other thread has the duplicate yet.
+        recorded.word().store(self.recorded(), Ordering::Relaxed);
+        at.word().store(self.at().0, Ordering::Relaxed);
+        duplicate
     }
 
     /// Acquire: pairs with the Release of `record`. The reading that belongs to the record, or a

@@ -191,13 +191,13 @@ fn clocks_are_not_mixed() {
 #[test]
 fn a_duplicate_knows_what_is_known() {
     let beginning = Beginning::in_epoch(5, micros(7_000));
-    let restored = beginning.duplicate();
+    let restored: Beginning = beginning.duplicate();
     assert_eq!(
         restored.age(5, Reading::own(micros(1))),
         Some(micros(7_001))
     );
     beginning.record(6, at(micros(20)));
-    let later = beginning.duplicate();
+    let later: Beginning = beginning.duplicate();
     assert_eq!(later.age(6, at(micros(30))), Some(micros(10)));
     assert_eq!(restored.age(6, at(micros(30))), None);
 }

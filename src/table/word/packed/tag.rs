@@ -398,11 +398,6 @@ impl<L: PackedLayout> Packed<L> {
         }
     }
 
-    /// The word, which is at rest, without its dead copies.
-    pub(crate) fn without_dead(self, now: Now) -> Self {
-        self.without_entries(|entry| !now.has_live::<L>(entry))
-    }
-
     /// The word, which is at rest, without the copies with such entries. Of their fingerprints, the
     /// bits that the word does not store are 0.
     pub(crate) fn without_entries(self, such: impl Fn(Entry) -> bool) -> Self {

@@ -1,0 +1,115 @@
+//! A filter that is built from the words of a snapshot, before other threads have it.
+
+use super::{Now, RawFilter, frontier::chunk_buckets};
+use crate::{
+    error::SnapshotError,
+    geometry::Geometry,
+    memory::Extra,
+    table::{
+        Table,
+        layout::{Layout, Word},
+        scan::Restored,
+        time::{Moment, Time, beginning::Beginning},
+        word::Bucket,
+    },
+};
+use std::ops::Range;
+
+/// The time of a filter that is restored.
+pub(crate) struct Restart<'a> {
+    /// For each chunk the epoch in which it was read.
+    pub(crate) chunks: &'a [u64],
+    /// The epoch at the end of the snapshot.
+    pub(crate) epoch: u64,
+    /// E: the age of the oldest live copies.
+    pub(crate) oldest: u64,
+    /// When the epoch began.
+    pub(crate) beginning: Beginning,
+}
+
+/// Epochs are counted modulo this in a filter that is restored.
+///
+/// A snapshot from anyone may name an epoch that no filter reaches. If the filter continued there,
+/// one epoch later its own snapshot would be refused. The ages of copies do not change, because the
+/// number of tags divides this one.
+pub(crate) const CYCLE: u64 = 1 << 62;
+
+impl<L: Layout> RawFilter<L> {
+    /// A filter with room for all planes after this number of doublings, whose words are all to be
+    /// stored.
+    pub(crate) fn for_images(geometry: Geometry, doublings: u32) -> Result<Self, SnapshotError> {
+        let (buckets, levels) = (geometry.buckets, geometry.series.table_levels());
+        let table = Table::for_images(buckets, levels, levels.first + doublings);
+        let raw = table.and_then(Self::with_table);
+        let raw = raw.ok_or(SnapshotError::Memory {
+            buckets: buckets << doublings,
+        })?;
+        Ok(raw.growing_early())
+    }
+
+    /// Stores the words of `buckets`, which were read in the epoch `epoch`. An error is a word that no
+    /// scan can have made.
+    pub(crate) fn store_chunk(
+        &self,
+        buckets: Range<usize>,
+        words: &[u64],
+        (epoch, oldest): (u64, u64),
+        restored: &mut Restored,
+    ) -> Result<(), SnapshotError> {
+        self.table.store_image(buckets.clone(), words, restored)?;
+        if !L::EXPIRES {
+            return Ok(());
+        }
+        let then = Now::<L>::of(epoch, oldest);
+        let holds_dead = |&bits: &u64| {
+            let word = Word::<L>::unpack(bits);
+            then.without_dead(word, 0) != word
+        };
+        let Some(index) = words.iter().position(holds_dead) else {
+            return Ok(());
+        };
+        Err(SnapshotError::Word {
+            bucket: buckets.start + index % buckets.len(),
+            plane: index / buckets.len(),
+            bits: words[index],
+        })
+    }
+
+    /// Completes the filter, after all its words are stored. Copies that have died since their chunk
+    /// was read are left out.
+    pub(crate) fn complete(&mut self, restored: &Restored, restart: &Restart<'_>) {
+        self.len.add(restored.items);
+        if let Some(repeats) = self.repeats.get() {
+            repeats.add(restored.repeats);
+        }
+        self.table.set_level(restored.lowest);
+        if L::EXPIRES {
+            self.len.subtract(self.leave_out_dead(restart));
+            let now = Now::<L>::of(restart.epoch % CYCLE, restart.oldest);
+            self.time = L::Time::at(now, restart.beginning.duplicate());
+        }
+    }
+
+    /// Leaves out the copies that have died between the epoch of their chunk and the last one, and
+    /// returns how many these are.
+    fn leave_out_dead(&self, restart: &Restart<'_>) -> u64 {
+        let size = chunk_buckets(self.table.levels().more);
+        let mut died = 0;
+        for (chunk, &epoch) in restart.chunks.iter().enumerate() {
+            // In whole numbers: since `epoch` more epochs may have begun than tags tell apart.
+            let since = restart.epoch - epoch;
+            if since == 0 {
+                continue;
+            }
+            let then = Now::<L>::of(epoch, restart.oldest);
+            let start = chunk * size;
+            let buckets = start..self.table.buckets().min(start + size);
+            self.table.rewrite(buckets, |word| {
+                let kept = then.without_dead(word, since);
+                died += u64::from(word.occupied() - kept.occupied());
+                kept
+            });
+        }
+        died
+    }
+}
