@@ -2,10 +2,12 @@
 
 use crate::{
     error::BuildError,
-    filter::CuckooFilter,
+    filter::{CuckooFilter, ExpiringFilter, Filter},
     geometry::{COUNTER_BITS, Geometry, rate_asked},
     hash::SeededState,
+    lifetime::{Expiring, Forever, Lifetime, MIN_EPOCH, Window},
 };
+use std::{marker::PhantomData, time::Duration};
 
 /// What a filter is optimized for: see [`Builder::prefer`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +20,7 @@ pub enum Prefer {
     Space,
 }
 
-/// Configures a [`CuckooFilter`]. Made by [`CuckooFilter::builder`].
+/// Configures a filter. Made by [`CuckooFilter::builder`] and [`ExpiringFilter::builder`].
 ///
 /// ```
 /// use guira::CuckooFilter;
@@ -34,15 +36,28 @@ pub enum Prefer {
 /// # Ok::<(), guira::BuildError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Builder<S = SeededState> {
+pub struct Builder<S = SeededState, T: Lifetime = Forever> {
     capacity: usize,
     max_capacity: Option<usize>,
     rate: Option<f64>,
     fingerprint_bits: Option<u32>,
     prefer: Prefer,
     counter_bits: Option<u32>,
+    ttl: Duration,
+    epochs: u32,
     hasher: S,
+    lifetime: PhantomData<T>,
 }
+
+/// Configures an [`ExpiringFilter`]. Made by [`ExpiringFilter::builder`].
+pub type ExpiringBuilder<S = SeededState> = Builder<S, Expiring>;
+
+/// The items by default.
+const DEFAULT_CAPACITY: usize = 1024;
+
+/// The epochs of a TTL by default: an item expires at most 1/12 of the TTL late, and the sweeps cost
+/// little.
+const DEFAULT_EPOCHS: u32 = 12;
 
 impl CuckooFilter {
     /// Makes a filter for `capacity` distinct items, with a false-positive rate of at most 0.1 %
@@ -85,24 +100,73 @@ impl CuckooFilter {
     /// ```
     #[must_use]
     pub fn builder() -> Builder {
-        Builder::new()
+        Builder::new(Duration::ZERO, 0)
     }
 }
 
-impl Builder {
-    fn new() -> Self {
+impl ExpiringFilter {
+    /// Configures a filter that keeps each item for at least `ttl` after it was last seen.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(600))
+    ///     .capacity(10_000)
+    ///     .false_positive_rate(0.001)
+    ///     .build()?;
+    /// assert_eq!(filter.ttl(), Duration::from_secs(600));
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn builder(ttl: Duration) -> ExpiringBuilder {
+        Builder::new(ttl, DEFAULT_EPOCHS)
+    }
+
+    /// A filter that keeps each item for at least `ttl`, with room for `capacity` distinct items per
+    /// TTL, a false-positive rate of at most 0.1 % and a random seed.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::with_capacity(10_000, Duration::from_secs(600));
+    /// assert_eq!(filter.capacity(), 10_000);
+    /// assert!(filter.false_positive_rate() <= 0.001);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `capacity` is 0 or too large, if `ttl` is shorter than 12 ms, or if there is no memory.
+    /// [`Builder::build`] returns an error instead.
+    #[must_use]
+    pub fn with_capacity(capacity: usize, ttl: Duration) -> Self {
+        match Self::builder(ttl).capacity(capacity).build() {
+            Ok(filter) => filter,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+impl<T: Lifetime> Builder<SeededState, T> {
+    fn new(ttl: Duration, epochs: u32) -> Self {
         Self {
-            capacity: 1024,
+            capacity: DEFAULT_CAPACITY,
             max_capacity: None,
             rate: None,
             fingerprint_bits: None,
             prefer: Prefer::Speed,
             counter_bits: None,
+            ttl,
+            epochs,
             hasher: SeededState::random(),
+            lifetime: PhantomData,
         }
     }
 
     /// Seeds the default hasher. The default is a random seed.
+    ///
+    /// For replay protection, keep the seed secret.
     ///
     /// A filter with a given seed is [deterministic](CuckooFilter#determinism). An attacker who
     /// knows the seed can make keys that overfill a pair of buckets: see [Keys from
@@ -126,11 +190,15 @@ impl Builder {
     }
 }
 
-impl<S> Builder<S> {
+impl<S, T: Lifetime> Builder<S, T> {
     /// The number of distinct items for which the filter has room, at least 1. The default is 1024.
     ///
     /// The false-positive rate is kept up to this number. Usually a few more items fit, and each of
     /// them raises the rate.
+    ///
+    /// In an [`ExpiringFilter`], it is the number of distinct items that arrive per TTL. The filter has
+    /// room for these and for the items of 1.5 epochs more, if items arrive at an even pace. If bursts
+    /// have up to twice that number, request twice the capacity.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -151,6 +219,10 @@ impl<S> Builder<S> {
     /// `items` must be at least [`capacity`](Self::capacity). Whenever the filter is full, it
     /// doubles. The false-positive rate is kept at every size. Lookups read two buckets at every
     /// size.
+    ///
+    /// In an [`ExpiringFilter`], the items are those of a TTL, and each item keeps its time. Expired
+    /// items take up room until they are swept, so a filter whose epochs begin late may grow further
+    /// than its traffic requires.
     ///
     /// The filter starts with long fingerprints in few slots. Each doubling stores one bit less of
     /// each fingerprint, so buckets get more [slots](CuckooFilter::bucket_slots). After its last
@@ -210,8 +282,9 @@ impl<S> Builder<S> {
 
     /// The highest share of absent items for which a filter with `capacity` items may return true.
     ///
-    /// The rate is from 2·10⁻⁹ to less than 1. The lowest rate of a filter that can grow is higher,
-    /// and the error names it. The default is 0.001, or with
+    /// The rate is from 2·10⁻⁹ to less than 1; in an [`ExpiringFilter`] from 3·10⁻⁸, and from 5·10⁻⁷ if
+    /// it can grow. The lowest rate of a [`CuckooFilter`] that can grow is higher, too, and the error
+    /// names it. The default is 0.001, or with
     /// [`fingerprint_bits`](Self::fingerprint_bits) the rate of these.
     ///
     /// Among the layouts that keep the rate, the builder chooses the one with the smallest table.
@@ -244,6 +317,8 @@ impl<S> Builder<S> {
     /// | fixed | 10, 12, 15, 20, 30 |
     /// | fixed, with [`Prefer::Space`] | these, and 9, 11, 13 |
     /// | growing | 10 to 40 |
+    /// | [expiring](ExpiringFilter) | 9 (with at most 5 epochs), 11, 16, 26 |
+    /// | expiring and growing | 10 to 23 |
     ///
     /// With `Prefer::Space`, 15 and 20 stand for two layouts each, and the builder chooses the one
     /// with the smaller table.
@@ -266,6 +341,115 @@ impl<S> Builder<S> {
         self
     }
 
+    /// Hashes items with `hasher` instead of [`SeededState`].
+    ///
+    /// All 64 bits of its hashes must be as good as random: the low bits make the fingerprint, and
+    /// the high bits choose the buckets. A weak hasher fills the filter early. For example, take a
+    /// filter of the default rate for 1000 items, and a hasher that returns each number unchanged.
+    /// Less than half of the numbers from 0 to 999 fit, and only 8 multiples of 32 768.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    /// use std::hash::RandomState;
+    ///
+    /// let filter = CuckooFilter::builder().hasher(RandomState::new()).build()?;
+    /// assert_eq!(filter.insert_unique("ani"), Ok(true));
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn hasher<H>(self, hasher: H) -> Builder<H, T> {
+        let Self {
+            capacity,
+            max_capacity,
+            rate,
+            fingerprint_bits,
+            prefer,
+            counter_bits,
+            ttl,
+            epochs,
+            hasher: _,
+            lifetime,
+        } = self;
+        Builder {
+            capacity,
+            max_capacity,
+            rate,
+            fingerprint_bits,
+            prefer,
+            counter_bits,
+            ttl,
+            epochs,
+            hasher,
+            lifetime,
+        }
+    }
+
+    /// Makes the filter. O(buckets).
+    ///
+    /// ```
+    /// use guira::{BuildError, CuckooFilter};
+    ///
+    /// let filter = CuckooFilter::builder().capacity(1_000).build()?;
+    /// assert!(filter.is_empty());
+    ///
+    /// let error = CuckooFilter::builder().capacity(usize::MAX).build();
+    /// assert!(matches!(error, Err(BuildError::Capacity { .. })));
+    /// # Ok::<(), BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] names the setting that cannot be met, and the allowed range.
+    /// [`BuildError::Memory`] if the allocator refuses the memory for the table.
+    pub fn build(self) -> Result<Filter<S, T>, BuildError> {
+        if self.capacity == 0 {
+            return Err(BuildError::ZeroCapacity);
+        }
+        let window = Window {
+            capacity: self.capacity,
+            max_capacity: self.max_capacity.unwrap_or(self.capacity),
+            ttl: self.ttl,
+            epochs: self.epochs,
+        };
+        if T::EXPIRES {
+            check(window)?;
+        }
+        let geometry = self.geometry()?;
+        let buckets = geometry.buckets;
+        Filter::empty(self.hasher, &geometry, window).ok_or(BuildError::Memory { buckets })
+    }
+
+    fn geometry(&self) -> Result<Geometry, BuildError> {
+        let rate = rate_asked(self.rate, self.fingerprint_bits);
+        let (capacity, bits, epochs) = (self.capacity, self.fingerprint_bits, self.epochs);
+        match (self.max_capacity, self.counter_bits, self.prefer) {
+            (None, ..) if T::EXPIRES => Geometry::expiring(capacity, epochs, rate, bits),
+            (Some(max), ..) if T::EXPIRES => {
+                Geometry::growable_expiring(capacity, max, epochs, rate, bits)
+            }
+            (None, None, Prefer::Speed) => Geometry::fixed(capacity, rate, bits),
+            (None, None, Prefer::Space) => Geometry::for_space(capacity, rate, bits),
+            (Some(max), None, Prefer::Speed) => Geometry::growable(capacity, max, rate, bits),
+            (Some(max_capacity), None, Prefer::Space) => {
+                Err(BuildError::GrowthInSpace { max_capacity })
+            }
+            (_, Some(asked), _) if !COUNTER_BITS.contains(&asked) => {
+                let allowed = COUNTER_BITS.to_vec();
+                Err(BuildError::CounterBits { asked, allowed })
+            }
+            (_, Some(counter_bits), Prefer::Space) => {
+                Err(BuildError::CountersInSpace { counter_bits })
+            }
+            (None, Some(counter), _) => Geometry::counting(capacity, counter, rate, bits),
+            (Some(max), Some(counter), _) => {
+                Geometry::growable_counting(capacity, max, counter, rate, bits)
+            }
+        }
+    }
+}
+
+/// Settings that only filters have whose items stay.
+impl<S> Builder<S> {
     /// What the filter is optimized for. The default is [`Prefer::Speed`].
     ///
     /// [`Prefer::Space`] also allows semi-sorted words. These keep their slots in order and
@@ -337,87 +521,44 @@ impl<S> Builder<S> {
         self.counter_bits = Some(bits);
         self
     }
+}
 
-    /// Hashes items with `hasher` instead of [`SeededState`].
+/// Settings that only filters have whose items expire.
+impl<S> Builder<S, Expiring> {
+    /// The number of epochs in the TTL, E: from 1 to 13. The default is 12.
     ///
-    /// All 64 bits of its hashes must be as good as random: the low bits make the fingerprint, and
-    /// the high bits choose the buckets. A weak hasher fills the filter early. For example, take a
-    /// filter of the default rate for 1000 items, and a hasher that returns each number unchanged.
-    /// Less than half of the numbers from 0 to 999 fit, and only 8 multiples of 32 768.
-    ///
-    /// ```
-    /// use guira::CuckooFilter;
-    /// use std::hash::RandomState;
-    ///
-    /// let filter = CuckooFilter::builder().hasher(RandomState::new()).build()?;
-    /// assert_eq!(filter.insert_unique("ani"), Ok(true));
-    /// # Ok::<(), guira::BuildError>(())
-    /// ```
-    #[must_use]
-    pub fn hasher<H>(self, hasher: H) -> Builder<H> {
-        let Self {
-            capacity,
-            max_capacity,
-            rate,
-            fingerprint_bits,
-            prefer,
-            counter_bits,
-            hasher: _,
-        } = self;
-        Builder {
-            capacity,
-            max_capacity,
-            rate,
-            fingerprint_bits,
-            prefer,
-            counter_bits,
-            hasher,
-        }
-    }
-
-    /// Makes the filter. O(buckets).
+    /// An item lives for at most TTL · (1 + 1/E), and the table is larger by the items of an epoch.
+    /// With at most 5 epochs there is a smaller layout for rates of about 2 % and more.
     ///
     /// ```
-    /// use guira::{BuildError, CuckooFilter};
+    /// use guira::{BuildError, ExpiringFilter};
+    /// use std::time::Duration;
     ///
-    /// let filter = CuckooFilter::builder().capacity(1_000).build()?;
-    /// assert!(filter.is_empty());
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).epochs(5).build()?;
+    /// assert_eq!(filter.epoch_length(), Duration::from_secs(12));
     ///
-    /// let error = CuckooFilter::builder().capacity(usize::MAX).build();
-    /// assert!(matches!(error, Err(BuildError::Capacity { .. })));
+    /// let error = ExpiringFilter::builder(Duration::from_secs(60)).epochs(20).build();
+    /// assert_eq!(error.err(), Some(BuildError::Epochs { asked: 20, max: 13 }));
     /// # Ok::<(), BuildError>(())
     /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`BuildError`] names the setting that cannot be met, and the allowed range.
-    /// [`BuildError::Memory`] if the allocator refuses the memory for the table.
-    pub fn build(self) -> Result<CuckooFilter<S>, BuildError> {
-        if self.capacity == 0 {
-            return Err(BuildError::ZeroCapacity);
-        }
-        let rate = rate_asked(self.rate, self.fingerprint_bits);
-        let (capacity, bits) = (self.capacity, self.fingerprint_bits);
-        let geometry = match (self.max_capacity, self.counter_bits, self.prefer) {
-            (None, None, Prefer::Speed) => Geometry::fixed(capacity, rate, bits),
-            (None, None, Prefer::Space) => Geometry::for_space(capacity, rate, bits),
-            (Some(max), None, Prefer::Speed) => Geometry::growable(capacity, max, rate, bits),
-            (Some(max_capacity), None, Prefer::Space) => {
-                Err(BuildError::GrowthInSpace { max_capacity })
-            }
-            (_, Some(asked), _) if !COUNTER_BITS.contains(&asked) => {
-                let allowed = COUNTER_BITS.to_vec();
-                Err(BuildError::CounterBits { asked, allowed })
-            }
-            (_, Some(counter_bits), Prefer::Space) => {
-                Err(BuildError::CountersInSpace { counter_bits })
-            }
-            (None, Some(counter), _) => Geometry::counting(capacity, counter, rate, bits),
-            (Some(max), Some(counter), _) => {
-                Geometry::growable_counting(capacity, max, counter, rate, bits)
-            }
-        }?;
-        let buckets = geometry.buckets;
-        CuckooFilter::empty(self.hasher, geometry).ok_or(BuildError::Memory { buckets })
+    #[must_use]
+    pub fn epochs(mut self, epochs: u32) -> Self {
+        self.epochs = epochs;
+        self
     }
+}
+
+/// Checks the epochs of a TTL.
+fn check(window: Window) -> Result<(), BuildError> {
+    let (asked, max) = (window.epochs, Geometry::MAX_EPOCHS);
+    if !(1..=max).contains(&asked) {
+        return Err(BuildError::Epochs { asked, max });
+    }
+    if window.epoch_length() < MIN_EPOCH {
+        return Err(BuildError::Ttl {
+            asked: window.ttl,
+            min: MIN_EPOCH * asked,
+        });
+    }
+    Ok(())
 }

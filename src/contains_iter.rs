@@ -1,12 +1,12 @@
 //! Lookups of an iterator's items: a pipeline that never runs empty.
 
 use crate::{
-    expiring::{AnyExpiring, ExpiringFilter},
-    filter::CuckooFilter,
+    filter::Filter,
     hash::SeededState,
+    lifetime::{Forever, Lifetime},
     raw::{
-        any::{AnyFilter, with_operations},
         batch::{GROUP, InFlight},
+        ops::Ops,
     },
 };
 use arrayvec::ArrayVec;
@@ -17,13 +17,15 @@ use std::{
 };
 
 /// An iterator over whether each item of another iterator is present. Made by
-/// [`CuckooFilter::contains_iter`] and [`ExpiringFilter::contains_iter`].
-pub struct ContainsIter<'a, I, S = SeededState>(ContainsHashIter<'a, Hashes<'a, I, S>>);
+/// [`Filter::contains_iter`].
+pub struct ContainsIter<'a, I, S = SeededState, T: Lifetime = Forever>(
+    ContainsHashIter<'a, Hashes<'a, I, S>, T>,
+);
 
 /// An iterator over whether each hash of another iterator is present. Made by
-/// [`CuckooFilter::contains_hash_iter`] and [`ExpiringFilter::contains_hash_iter`].
-pub struct ContainsHashIter<'a, H> {
-    filter: Any<'a>,
+/// [`Filter::contains_hash_iter`].
+pub struct ContainsHashIter<'a, H, T: Lifetime = Forever> {
+    filter: &'a T::Raw,
     hashes: Fuse<H>,
     /// The classes to look up next. Their words are being fetched into the cache.
     ahead: InFlight,
@@ -33,30 +35,8 @@ pub struct ContainsHashIter<'a, H> {
     ready: usize,
 }
 
-/// A filter of either kind.
-enum Any<'a> {
-    Plain(&'a AnyFilter),
-    Expiring(&'a AnyExpiring),
-}
-
-impl Any<'_> {
-    fn first_in_flight(&self, hashes: &[u64]) -> InFlight {
-        match self {
-            Self::Plain(any) => with_operations!(*any, raw => raw.first_in_flight(hashes)),
-            Self::Expiring(any) => any.first_in_flight(hashes),
-        }
-    }
-
-    fn contains_in_flight(&self, row: &mut InFlight, hashes: &[u64]) -> u32 {
-        match self {
-            Self::Plain(any) => with_operations!(*any, raw => raw.contains_in_flight(row, hashes)),
-            Self::Expiring(any) => any.contains_in_flight(row, hashes),
-        }
-    }
-}
-
-impl<'a, H: Iterator<Item = u64>> ContainsHashIter<'a, H> {
-    fn new(filter: Any<'a>, hashes: H) -> Self {
+impl<'a, H: Iterator<Item = u64>, T: Lifetime> ContainsHashIter<'a, H, T> {
+    fn new(filter: &'a T::Raw, hashes: H) -> Self {
         Self {
             filter,
             hashes: hashes.fuse(),
@@ -82,7 +62,7 @@ impl<'a, H: Iterator<Item = u64>> ContainsHashIter<'a, H> {
     }
 }
 
-impl<H: Iterator<Item = u64>> Iterator for ContainsHashIter<'_, H> {
+impl<H: Iterator<Item = u64>, T: Lifetime> Iterator for ContainsHashIter<'_, H, T> {
     type Item = bool;
 
     #[inline]
@@ -118,15 +98,15 @@ impl<H: Iterator<Item = u64>> Iterator for ContainsHashIter<'_, H> {
     }
 }
 
-impl<H: Iterator<Item = u64>> FusedIterator for ContainsHashIter<'_, H> {}
+impl<H: Iterator<Item = u64>, T: Lifetime> FusedIterator for ContainsHashIter<'_, H, T> {}
 
-impl<H> fmt::Debug for ContainsHashIter<'_, H> {
+impl<H, T: Lifetime> fmt::Debug for ContainsHashIter<'_, H, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ContainsHashIter").finish_non_exhaustive()
     }
 }
 
-impl<I: Iterator<Item: Hash>, S: BuildHasher> Iterator for ContainsIter<'_, I, S> {
+impl<I: Iterator<Item: Hash>, S: BuildHasher, T: Lifetime> Iterator for ContainsIter<'_, I, S, T> {
     type Item = bool;
 
     #[inline]
@@ -143,9 +123,12 @@ impl<I: Iterator<Item: Hash>, S: BuildHasher> Iterator for ContainsIter<'_, I, S
     }
 }
 
-impl<I: Iterator<Item: Hash>, S: BuildHasher> FusedIterator for ContainsIter<'_, I, S> {}
+impl<I: Iterator<Item: Hash>, S: BuildHasher, T: Lifetime> FusedIterator
+    for ContainsIter<'_, I, S, T>
+{
+}
 
-impl<I, S> fmt::Debug for ContainsIter<'_, I, S> {
+impl<I, S, T: Lifetime> fmt::Debug for ContainsIter<'_, I, S, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ContainsIter").finish_non_exhaustive()
     }
@@ -170,7 +153,7 @@ impl<I: Iterator<Item: Hash>, S: BuildHasher> Iterator for Hashes<'_, I, S> {
     }
 }
 
-impl<S> CuckooFilter<S> {
+impl<S, T: Lifetime> Filter<S, T> {
     /// [`contains_iter`](Self::contains_iter) by hash. All 64 bits of a hash must be as good as
     /// random.
     ///
@@ -184,11 +167,11 @@ impl<S> CuckooFilter<S> {
     /// assert!(filter.contains_hash_iter(hashes).eq([true, false]));
     /// # Ok::<(), guira::InsertError>(())
     /// ```
-    pub fn contains_hash_iter<H>(&self, hashes: H) -> ContainsHashIter<'_, H::IntoIter>
+    pub fn contains_hash_iter<H>(&self, hashes: H) -> ContainsHashIter<'_, H::IntoIter, T>
     where
         H: IntoIterator<Item = u64>,
     {
-        ContainsHashIter::new(Any::Plain(&self.raw), hashes.into_iter())
+        ContainsHashIter::new(&self.raw, hashes.into_iter())
     }
 
     /// Whether each of `items` is present, in order, as [`contains`](Self::contains).
@@ -217,53 +200,15 @@ impl<S> CuckooFilter<S> {
     /// assert!(known.eq([(&"ani", false), (&"koel", true)]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn contains_iter<T, I>(&self, items: I) -> ContainsIter<'_, I::IntoIter, S>
+    pub fn contains_iter<Q, I>(&self, items: I) -> ContainsIter<'_, I::IntoIter, S, T>
     where
-        T: Hash,
-        I: IntoIterator<Item = T>,
+        Q: Hash,
+        I: IntoIterator<Item = Q>,
         S: BuildHasher,
     {
         let hashes = Hashes {
             items: items.into_iter(),
             hasher: &self.hasher,
-        };
-        ContainsIter(self.contains_hash_iter(hashes))
-    }
-}
-
-impl<S> ExpiringFilter<S> {
-    /// [`contains_iter`](Self::contains_iter) by hash. All 64 bits of a hash must be as good as
-    /// random.
-    pub fn contains_hash_iter<H>(&self, hashes: H) -> ContainsHashIter<'_, H::IntoIter>
-    where
-        H: IntoIterator<Item = u64>,
-    {
-        ContainsHashIter::new(Any::Expiring(self.raw()), hashes.into_iter())
-    }
-
-    /// Whether each of `items` is present, in order, as [`contains`](Self::contains): the fastest way
-    /// to look up a long sequence. See
-    /// [`CuckooFilter::contains_iter`](crate::CuckooFilter::contains_iter).
-    ///
-    /// ```
-    /// use guira::ExpiringFilter;
-    /// use std::time::Duration;
-    ///
-    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
-    /// filter.insert_batch(&[2, 3, 5, 7])?;
-    /// let found = filter.contains_iter(0..10).filter(|&found| found).count();
-    /// assert_eq!(found, 4);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn contains_iter<T, I>(&self, items: I) -> ContainsIter<'_, I::IntoIter, S>
-    where
-        T: Hash,
-        I: IntoIterator<Item = T>,
-        S: BuildHasher,
-    {
-        let hashes = Hashes {
-            items: items.into_iter(),
-            hasher: self.hasher(),
         };
         ContainsIter(self.contains_hash_iter(hashes))
     }

@@ -1,14 +1,19 @@
 //! digest: a number that says whether two filters hold the same copies.
 
 use crate::{
-    filter::CuckooFilter,
-    raw::copies::Seen,
+    filter::Filter,
+    geometry::Geometry,
+    lifetime::{Lifetime, Timing},
+    raw::ops::Ops,
     snapshot::header::{HEADER_BYTES, Header},
     table::class::Class,
 };
-use std::{convert::Infallible, hash::BuildHasher};
+use std::{collections::BTreeMap, convert::Infallible, hash::BuildHasher};
 
-impl<S: BuildHasher + 'static> CuckooFilter<S> {
+/// The number of ages that live copies can have.
+const AGES: usize = Geometry::MAX_EPOCHS as usize + 1;
+
+impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
     /// A 128-bit number that depends only on the [header](Self::header) and on the copies of each
     /// class.
     ///
@@ -16,6 +21,10 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// digest. The order of inserts, the places of copies and the number of doublings do not
     /// matter. Capacities are part of the header, so filters that [`merge`](Self::merge) accepts
     /// may still differ in it.
+    ///
+    /// In an [`ExpiringFilter`](crate::ExpiringFilter) the digest depends on the live copies of each class
+    /// and age. The age of a copy is the number of epochs since it was last seen. The numbers of the
+    /// filters' epochs do not matter.
     ///
     /// Filters that differ have different digests, except about one pair in 2¹²⁵, if the mixed
     /// numbers behave like random ones. (2¹²⁸, less 3 bits for classes with 8 copies more in one
@@ -45,15 +54,38 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     #[must_use]
     pub fn digest(&self) -> u128 {
         let start = State::of_header(&Header::of(self).to_bytes());
-        let mut sum = start.value();
-        let mut add = |copies: &[Seen]| {
-            for &(class, _) in copies {
-                sum = sum.wrapping_add(start.absorb_class(class).value());
+        let digest = start.value();
+        self.sums_by_age(start).fold(digest, |digest, (age, sum)| {
+            let [low, high] = [sum as u64, (sum >> 64) as u64];
+            digest.wrapping_add(match T::EXPIRES {
+                true => start.absorb(age).absorb(low).absorb(high).value(),
+                false => sum,
+            })
+        })
+    }
+
+    /// The sum of the numbers of all live copies of each age.
+    fn sums_by_age(&self, start: State) -> impl Iterator<Item = (u64, u128)> {
+        // Copies are grouped by the epoch in which they were seen, because further epochs may begin
+        // during the scan.
+        let mut sums: BTreeMap<u64, u128> = BTreeMap::new();
+        let Ok(end) = self.raw.scan_chunks(&mut |epoch, copies| {
+            let mut of_chunk = [0_u128; AGES];
+            for (class, age) in copies {
+                let sum = &mut of_chunk[age as usize % AGES];
+                *sum = sum.wrapping_add(start.absorb_class(class).value());
             }
-            Ok::<_, Infallible>(())
-        };
-        let Ok(()) = self.raw.scan_copies(&mut add);
-        sum
+            for (age, of_age) in (0..).zip(of_chunk).filter(|&(_, of_age)| of_age != 0) {
+                // In a filter of a hostile snapshot, the copy may have been seen before epoch 0.
+                let sum = sums.entry(epoch.wrapping_sub(age)).or_default();
+                *sum = sum.wrapping_add(of_age);
+            }
+            Ok::<(), Infallible>(())
+        });
+        let oldest = u64::from(self.timing.epochs());
+        let of_ages = sums.into_iter();
+        let of_ages = of_ages.map(move |(seen, sum)| (end.wrapping_sub(seen), sum));
+        of_ages.filter(move |&(age, _)| age <= oldest)
     }
 }
 

@@ -1,10 +1,10 @@
 //! A filter takes the items of an iterator.
 
-use crate::{error::BatchError, expiring::ExpiringFilter, filter::CuckooFilter, raw::batch::GROUP};
+use crate::{error::BatchError, filter::Filter, lifetime::Lifetime, raw::batch::GROUP};
 use arrayvec::ArrayVec;
 use std::hash::{BuildHasher, Hash};
 
-impl<S: BuildHasher> CuckooFilter<S> {
+impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// Inserts a copy of each item of an iterator, as [`insert_batch`](Self::insert_batch).
     ///
     /// There is no `Extend`, as that could only panic when the filter is full.
@@ -27,37 +27,11 @@ impl<S: BuildHasher> CuckooFilter<S> {
     ///
     /// [`BatchError`] gives the index of the first item that could not be inserted. The items before
     /// it are inserted. Up to 31 items after it were taken from the iterator and are not inserted.
-    pub fn try_extend<T: Hash>(
+    pub fn try_extend<Q: Hash>(
         &self,
-        items: impl IntoIterator<Item = T>,
+        items: impl IntoIterator<Item = Q>,
     ) -> Result<(), BatchError> {
         let hashes = items.into_iter().map(|item| self.hasher.hash_one(item));
-        in_groups(hashes, |group| self.insert_hash_batch(group))
-    }
-}
-
-impl<S: BuildHasher> ExpiringFilter<S> {
-    /// Inserts a copy of each item of an iterator, seen now. See
-    /// [`CuckooFilter::try_extend`](crate::CuckooFilter::try_extend).
-    ///
-    /// ```
-    /// use guira::ExpiringFilter;
-    /// use std::time::Duration;
-    ///
-    /// let filter = ExpiringFilter::with_capacity(1_000, Duration::from_secs(60));
-    /// filter.try_extend(0..500_u32)?;
-    /// assert!(filter.contains(&499_u32));
-    /// # Ok::<(), guira::BatchError>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`CuckooFilter::try_extend`](crate::CuckooFilter::try_extend).
-    pub fn try_extend<T: Hash>(
-        &self,
-        items: impl IntoIterator<Item = T>,
-    ) -> Result<(), BatchError> {
-        let hashes = items.into_iter().map(|item| self.hasher().hash_one(item));
         in_groups(hashes, |group| self.insert_hash_batch(group))
     }
 }

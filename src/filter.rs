@@ -1,15 +1,18 @@
 //! The public filter: hashes items and passes them to the protocol of its layout.
 
 mod batch;
-mod shrink;
+mod expiring;
 mod state;
+mod time;
 
 use crate::{
     error::InsertError,
     geometry::Geometry,
     hash::SeededState,
-    raw::any::{AnyFilter, with_calls, with_layout},
+    lifetime::{Forever, Lifetime, Timing, Window},
+    raw::ops::{Layouts, Ops},
 };
+pub use expiring::ExpiringFilter;
 use std::{
     fmt,
     hash::{BuildHasher, Hash},
@@ -111,47 +114,63 @@ use std::{
 /// The first two require `madvise` or `always` in that file. With 32 million slots, batches of 1024
 /// lookups were 1.56 times as fast, batches of inserts 1.35 times, and single lookups 1.1 times. A
 /// huge page occupies 2 MiB of memory even if the program uses little of it.
-pub struct CuckooFilter<S = SeededState> {
+pub type CuckooFilter<S = SeededState> = Filter<S, Forever>;
+
+/// A concurrent approximate set of items, which stay in it for the [`Lifetime`] `T`.
+///
+/// Its two kinds are [`CuckooFilter`] and [`ExpiringFilter`].
+pub struct Filter<S, T: Lifetime> {
     pub(crate) hasher: S,
-    pub(crate) raw: AnyFilter,
-    /// As [`Geometry`] has them; the rest of it follows from the layout and the table.
+    pub(crate) raw: T::Raw,
+    pub(crate) timing: T::Timing,
+    /// As the builder was asked; the rest of the geometry follows from the layout and the table.
     capacity: usize,
     max_capacity: usize,
 }
 
-impl<S> CuckooFilter<S> {
+impl<S, T: Lifetime> Filter<S, T> {
     /// What threads share of the filter.
     #[cfg(guira_coherence)]
     pub fn fields(&self) -> Vec<crate::coherence::Field> {
-        let mut fields = with_layout!(&self.raw, raw => raw.fields());
+        let mut fields = self.raw.fields();
         fields.push(crate::coherence::Field::of("filter", self));
         fields
     }
 
     /// An empty filter with this geometry; `None` if there is no memory for it.
-    pub(crate) fn empty(hasher: S, geometry: Geometry) -> Option<Self> {
-        Some(Self::of_parts(hasher, AnyFilter::new(&geometry)?, geometry))
+    pub(crate) fn empty(hasher: S, geometry: &Geometry, window: Window) -> Option<Self> {
+        let raw = T::Raw::new(geometry, window.epochs.into())?;
+        Some(Self::of_parts(hasher, raw, window))
     }
 
-    /// The filter whose table has this geometry.
-    pub(crate) fn of_parts(hasher: S, raw: AnyFilter, geometry: Geometry) -> Self {
-        let filter = Self {
+    /// The filter of these parts. Its clock starts now.
+    pub(crate) fn of_parts(hasher: S, raw: T::Raw, window: Window) -> Self {
+        Self {
             hasher,
             raw,
-            capacity: geometry.capacity,
-            max_capacity: geometry.max_capacity,
-        };
-        debug_assert_eq!(filter.geometry(), geometry);
-        filter
+            timing: T::Timing::start(window),
+            capacity: window.capacity,
+            max_capacity: window.max_capacity,
+        }
     }
 
-    /// The size of the filter, now and when it has grown.
-    pub(crate) fn geometry(&self) -> Geometry {
-        Geometry {
-            series: self.raw.series(),
-            buckets: with_layout!(&self.raw, raw => raw.table.buckets()),
+    /// What the filter was asked to remember.
+    pub(crate) fn window(&self) -> Window {
+        Window {
             capacity: self.capacity,
             max_capacity: self.max_capacity,
+            ttl: self.timing.ttl(),
+            epochs: self.timing.epochs(),
+        }
+    }
+
+    pub(crate) fn geometry(&self) -> Geometry {
+        let epochs = self.timing.epochs();
+        Geometry {
+            series: self.raw.series(),
+            buckets: self.raw.buckets(),
+            capacity: Geometry::standing_items(self.capacity, epochs),
+            max_capacity: Geometry::standing_items(self.max_capacity, epochs),
         }
     }
 }
@@ -160,7 +179,7 @@ impl<S> CuckooFilter<S> {
 ///
 /// All 64 bits of a hash must be as good as random. `filter.insert(item)` is the same as
 /// `filter.insert_hash(filter.hasher().hash_one(item))`.
-impl<S> CuckooFilter<S> {
+impl<S, T: Lifetime> Filter<S, T> {
     /// [`insert`](Self::insert) with a hash.
     ///
     /// ```
@@ -179,7 +198,7 @@ impl<S> CuckooFilter<S> {
     /// As [`insert`](Self::insert).
     #[inline]
     pub fn insert_hash(&self, hash: u64) -> Result<(), InsertError> {
-        with_calls!(&self.raw, raw => raw.insert_by_hash(hash))
+        self.raw.insert(hash)
     }
 
     /// [`insert_unique`](Self::insert_unique) with a hash.
@@ -199,7 +218,7 @@ impl<S> CuckooFilter<S> {
     /// As [`insert_unique`](Self::insert_unique).
     #[inline]
     pub fn insert_unique_hash(&self, hash: u64) -> Result<bool, InsertError> {
-        with_calls!(&self.raw, raw => raw.insert_unique_by_hash(hash))
+        self.raw.insert_unique(hash)
     }
 
     /// [`contains`](Self::contains) with a hash.
@@ -218,17 +237,7 @@ impl<S> CuckooFilter<S> {
     #[inline(always)]
     #[must_use]
     pub fn contains_hash(&self, hash: u64) -> bool {
-        // The usual layouts come first and inline: comparisons instead of an indirect jump and a call.
-        match &self.raw {
-            AnyFilter::F15x4(raw) => raw.contains(raw.class(hash)),
-            AnyFilter::Growing(raw) => raw.contains(raw.class(hash)),
-            _ => self.contains_in_other_layouts(hash),
-        }
-    }
-
-    #[inline(never)]
-    pub(crate) fn contains_in_other_layouts(&self, hash: u64) -> bool {
-        with_layout!(&self.raw, raw => raw.contains_hash(hash))
+        self.raw.contains(hash)
     }
 
     /// [`remove`](Self::remove) with a hash.
@@ -246,7 +255,7 @@ impl<S> CuckooFilter<S> {
     /// ```
     #[inline]
     pub fn remove_hash(&self, hash: u64) -> bool {
-        with_calls!(&self.raw, raw => raw.remove_by_hash(hash))
+        self.raw.remove(hash)
     }
 
     /// [`count`](Self::count) with a hash.
@@ -265,12 +274,12 @@ impl<S> CuckooFilter<S> {
     #[inline]
     #[must_use]
     pub fn count_hash(&self, hash: u64) -> usize {
-        with_calls!(&self.raw, raw => raw.count_by_hash(hash))
+        self.raw.count(hash)
     }
 }
 
-impl<S: BuildHasher> CuckooFilter<S> {
-    /// Adds a copy of `item`.
+impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
+    /// Adds a copy of `item`, seen now.
     ///
     /// [Lock-free](crate#promises). O(1) until the filter is nearly full; then the search for a
     /// free slot is bounded.
@@ -299,8 +308,12 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// * [`InsertError::Contended`]: other threads were in the way again and again, as happens if one
     ///   loses its processor during a relocation in these buckets. Try again.
     /// * [`InsertError::Memory`]: the filter has to grow, and the allocator refuses the memory.
+    ///
+    /// In an [`ExpiringFilter`] there is an exception. If an epoch begins during the call while another
+    /// thread is changing the bucket of the copy, the call may add more than one copy. After an error
+    /// such a copy may remain, and the item may be found for some epochs.
     #[inline]
-    pub fn insert<T: Hash + ?Sized>(&self, item: &T) -> Result<(), InsertError> {
+    pub fn insert<Q: Hash + ?Sized>(&self, item: &Q) -> Result<(), InsertError> {
         self.insert_hash(self.hasher.hash_one(item))
     }
 
@@ -327,6 +340,14 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// `capacity` items. Choose a low rate if a repeat is dropped: at 0.1 %, a full filter drops
     /// one new coupon in a thousand.
     ///
+    /// In an [`ExpiringFilter`] an item that has expired is absent. A repeat does not reset the time of
+    /// the item: [`insert_or_refresh`](ExpiringFilter::insert_or_refresh) does. If epochs begin before
+    /// the call ends, it refreshes the copy that it added. If it cannot, because another call is at
+    /// work in that bucket or the copy is already dead, it adds a second copy. If there is no room for
+    /// that either, the item expires early by these epochs, and the result is still `Ok(true)`. A live
+    /// copy of a colliding item counts as the item: then none of the racing calls gets `Ok(true)`. With
+    /// 9-bit fingerprints this is some 0.1 % of races in a full filter.
+    ///
     /// Obstruction-free: two calls whose items share a bucket can undo each other's reservation.
     /// Each backs off exponentially before it does. O(1) until the filter is nearly full, as
     /// [`insert`](Self::insert).
@@ -339,11 +360,11 @@ impl<S: BuildHasher> CuckooFilter<S> {
     ///   The process has 512, and idle threads keep at most 128 of them.
     /// * All errors of [`insert`](Self::insert).
     #[inline]
-    pub fn insert_unique<T: Hash + ?Sized>(&self, item: &T) -> Result<bool, InsertError> {
+    pub fn insert_unique<Q: Hash + ?Sized>(&self, item: &Q) -> Result<bool, InsertError> {
         self.insert_unique_hash(self.hasher.hash_one(item))
     }
 
-    /// True if `item` is present.
+    /// True if `item` is present, and has not expired.
     ///
     /// False means that the item was certainly absent at some moment of the call. For an absent
     /// item the result is wrongly true with a probability of at most
@@ -367,7 +388,7 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// ```
     #[inline]
     #[must_use]
-    pub fn contains<T: Hash + ?Sized>(&self, item: &T) -> bool {
+    pub fn contains<Q: Hash + ?Sized>(&self, item: &Q) -> bool {
         self.contains_hash(self.hasher.hash_one(item))
     }
 
@@ -376,7 +397,9 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// If an item has n copies, exactly n removes return true, no matter how many threads race.
     /// [Lock-free](crate#promises), O(1).
     ///
-    /// Remove only items that were inserted: see [Removing](Self#removing).
+    /// Remove only items that were inserted: see [Removing](CuckooFilter#removing).
+    /// In an [`ExpiringFilter`] they must not have expired. There the call removes the oldest copy that is
+    /// live.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -389,11 +412,11 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// # Ok::<(), guira::InsertError>(())
     /// ```
     #[inline]
-    pub fn remove<T: Hash + ?Sized>(&self, item: &T) -> bool {
+    pub fn remove<Q: Hash + ?Sized>(&self, item: &Q) -> bool {
         self.remove_hash(self.hasher.hash_one(item))
     }
 
-    /// The number of copies of `item`, and of items of its class.
+    /// The number of live copies of `item`, and of items of its class.
     ///
     /// [Lock-free](crate#promises), O(1). Relocations do not change the result: it is the number at
     /// one moment of the call. Concurrent inserts and removes of the class may be counted or not.
@@ -410,16 +433,24 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// ```
     #[inline]
     #[must_use]
-    pub fn count<T: Hash + ?Sized>(&self, item: &T) -> usize {
+    pub fn count<Q: Hash + ?Sized>(&self, item: &Q) -> usize {
         self.count_hash(self.hasher.hash_one(item))
     }
 }
 
-impl<S> fmt::Debug for CuckooFilter<S> {
+impl<S, T: Lifetime> fmt::Debug for Filter<S, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CuckooFilter")
+        let mut filter = f.debug_struct(T::NAME);
+        filter
             .field("len", &self.len())
             .field("capacity", &self.capacity())
+            .field("max_capacity", &self.max_capacity());
+        if T::EXPIRES {
+            filter
+                .field("ttl", &self.timing.ttl())
+                .field("epoch", &self.raw.epoch());
+        }
+        filter
             .field("fingerprint_bits", &self.fingerprint_bits())
             .field("buckets", &self.buckets())
             .finish_non_exhaustive()

@@ -72,9 +72,7 @@ impl Kind {
     fn standing(self, items: usize) -> usize {
         match self {
             Self::Plain | Self::Counting { .. } => items,
-            Self::Expiring { epochs } => {
-                usize::try_from(Geometry::standing(items as u64, epochs)).unwrap_or(usize::MAX)
-            }
+            Self::Expiring { epochs } => Geometry::standing_items(items, epochs),
         }
     }
 }
@@ -182,13 +180,24 @@ impl Geometry {
     /// pace. These are the items of a TTL, of another epoch, and of half an epoch while that one is
     /// swept.
     fn standing(items: u64, epochs: u32) -> u64 {
+        if epochs == 0 {
+            return items;
+        }
         let more = (u128::from(items) * 3).div_ceil(2 * u128::from(epochs));
         u64::try_from(u128::from(items) + more).unwrap_or(u64::MAX)
+    }
+
+    /// [`standing`](Self::standing), as a number of items in memory.
+    pub(crate) fn standing_items(items: usize, epochs: u32) -> usize {
+        usize::try_from(Self::standing(items as u64, epochs)).unwrap_or(usize::MAX)
     }
 
     /// The items of a TTL with which at most `standing` are in the filter: [`standing`](Self::standing) the
     /// other way round.
     pub(crate) fn arriving(standing: usize, epochs: u32) -> usize {
+        if epochs == 0 {
+            return standing;
+        }
         let twice = 2 * u128::from(epochs);
         // Not more than `standing`.
         (standing as u128 * twice / (twice + 3)) as usize

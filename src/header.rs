@@ -2,13 +2,14 @@
 
 use crate::{
     error::SnapshotError,
-    filter::CuckooFilter,
+    filter::Filter,
     hash::SeededState,
+    lifetime::Lifetime,
     snapshot::header::{Header, check_size, check_sum, with_checksum},
 };
 use std::hash::BuildHasher;
 
-impl<S: BuildHasher + 'static> CuckooFilter<S> {
+impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
     /// The bytes that describe an empty filter like this one.
     ///
     /// They contain its layout, its buckets before growth, its capacities, and the seed of the
@@ -72,16 +73,16 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         hasher: impl FnOnce(u64) -> S,
         max_bytes: usize,
     ) -> Result<Self, SnapshotError> {
-        let header = check_sum(header, Header::from_bytes)?;
+        let header = check_sum::<T>(header)?;
         let hasher = header.hashing.hasher(hasher)?;
-        let geometry = header.geometry;
-        let buckets = geometry.buckets;
+        let buckets = header.geometry.buckets;
         check_size(buckets, max_bytes)?;
-        Self::empty(hasher, geometry).ok_or(SnapshotError::Memory { buckets })
+        Self::empty(hasher, &header.geometry, header.window)
+            .ok_or(SnapshotError::Memory { buckets })
     }
 }
 
-impl CuckooFilter {
+impl<T: Lifetime> Filter<SeededState, T> {
     /// Makes the empty filter that a [header](Self::header) describes.
     ///
     /// A header of a few bytes can ask for 32 GiB. `max_bytes` limits the memory of the buckets

@@ -152,6 +152,7 @@ mod pages {
 }
 
 mod builder;
+mod clock;
 #[cfg(guira_coherence)]
 pub mod coherence;
 #[cfg(all(test, not(any(guira_loom, guira_shuttle))))]
@@ -159,13 +160,13 @@ mod concurrent_tests;
 mod contains_iter;
 mod digest;
 mod error;
-mod expiring;
 mod extend;
 mod fault;
 mod filter;
 mod geometry;
 mod hash;
 mod header;
+mod lifetime;
 mod memory;
 mod merge;
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
@@ -187,14 +188,14 @@ mod trace;
 mod union;
 
 pub use crate::{
-    builder::{Builder, Prefer},
+    builder::{Builder, ExpiringBuilder, Prefer},
     contains_iter::{ContainsHashIter, ContainsIter},
     error::{
         BatchError, BuildError, InsertError, MemoryError, MergeError, Mismatch, SnapshotError,
     },
-    expiring::{ExpiringBuilder, ExpiringFilter, ExpiringSnapshotDecoder},
-    filter::CuckooFilter,
+    filter::{CuckooFilter, ExpiringFilter, Filter},
     hash::{SeededHasher, SeededState},
-    snapshot::decoder::SnapshotDecoder,
+    lifetime::{Expiring, Forever, Lifetime},
+    snapshot::decoder::{ExpiringSnapshotDecoder, FilterDecoder, SnapshotDecoder},
     stats::Stats,
 };

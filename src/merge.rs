@@ -2,14 +2,15 @@
 
 use crate::{
     error::{MergeError, Mismatch},
-    filter::CuckooFilter,
+    filter::Filter,
     geometry::Geometry,
-    raw::any::with_operations,
+    lifetime::{Lifetime, Window},
+    raw::ops::Ops,
     snapshot::header::probe,
 };
 use std::{hash::BuildHasher, ptr};
 
-impl<S: BuildHasher + 'static> CuckooFilter<S> {
+impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
     /// Adds every copy that `other` holds, while threads use both filters. `other` does not change.
     ///
     /// Every copy that is in `other` during the whole call is in `self` afterwards, unless a thread
@@ -39,6 +40,15 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// assert_eq!(here.len(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Items that expire
+    ///
+    /// In an [`ExpiringFilter`](crate::ExpiringFilter), each live copy is added with its time. It expires
+    /// in `self` no earlier than one TTL after `other` has last seen it. If both filters begin their
+    /// epochs on time, it expires less than two epochs later than in `other`. The epochs of the two
+    /// filters need not begin at the same moments, and their numbers do not matter; the TTL and its
+    /// number of epochs must be the same. Merge in one direction: copies that are merged back and forth
+    /// between two filters, once per epoch, never expire.
     ///
     /// # Concurrent changes of `other`
     ///
@@ -72,9 +82,8 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     pub fn merge(&self, other: &Self) -> Result<(), MergeError> {
         self.check_mergeable(other)?;
         let mut merged = 0;
-        let inserted = other.raw.scan_copies(
-            &mut |copies| with_operations!(&self.raw, raw => raw.insert_copies(copies, &mut merged)),
-        );
+        let insert = &mut |copies: &[_]| self.raw.insert_copies(copies, &mut merged);
+        let inserted = other.raw.scan_copies(insert);
         inserted.map_err(|error| MergeError::Insert { merged, error })
     }
 
@@ -83,7 +92,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         if ptr::eq(self, other) {
             return Err(MergeError::SameFilter);
         }
-        if let Some(mismatch) = mismatch(self.geometry(), other.geometry()) {
+        if let Some(mismatch) = mismatch(self, other) {
             return Err(MergeError::Geometry(mismatch));
         }
         let [this, other] = [self, other].map(|filter| probe(filter.hasher()));
@@ -95,7 +104,25 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
 }
 
 /// The first property that differs between two filters and on which the places of items depend.
-pub(crate) fn mismatch(this: Geometry, other: Geometry) -> Option<Mismatch> {
+fn mismatch<S, T: Lifetime>(this: &Filter<S, T>, other: &Filter<S, T>) -> Option<Mismatch> {
+    let of_words = mismatch_of_words(this.geometry(), other.geometry());
+    of_words.or_else(|| mismatch_of_time(this.window(), other.window()))
+}
+
+fn mismatch_of_time(this: Window, other: Window) -> Option<Mismatch> {
+    if this.ttl != other.ttl {
+        return Some(Mismatch::Ttl {
+            this: this.ttl,
+            other: other.ttl,
+        });
+    }
+    (this.epochs != other.epochs).then_some(Mismatch::Epochs {
+        this: this.epochs,
+        other: other.epochs,
+    })
+}
+
+fn mismatch_of_words(this: Geometry, other: Geometry) -> Option<Mismatch> {
     let (series, of_other) = (this.series, other.series);
     if series.bits() != of_other.bits() {
         return Some(Mismatch::FingerprintBits {

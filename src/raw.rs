@@ -13,11 +13,13 @@ pub(crate) mod crew;
 pub(crate) mod expire;
 pub(crate) mod frontier;
 mod hop;
+pub(crate) mod image;
 mod insert;
 pub(crate) mod len;
 mod lookup;
 mod merge;
 pub(crate) mod moves;
+pub(crate) mod ops;
 mod refresh;
 pub(crate) mod relocate;
 mod remove;
@@ -26,19 +28,21 @@ pub(crate) mod restore;
 mod search;
 #[cfg(feature = "shared")]
 pub(crate) mod shared;
+mod shrink;
 mod token;
 pub(crate) mod union;
 mod unique;
 pub(crate) mod version;
 
 use crate::{
+    geometry::{Geometry, Series},
     memory::{Extra, Storage},
     stats::Stats,
     table::{
         Levels, Table,
         class::Class,
         layout::{Layout, Word},
-        time::Time,
+        time::{Moment, Time, beginning::Beginning},
     },
 };
 use counters::Counting;
@@ -46,6 +50,7 @@ use crew::{Crew, places::Place};
 use frontier::{Frontiers, chunk_buckets, memory::NoSeat};
 use len::Len;
 use repeats::Repeats;
+use std::time::Duration;
 use version::Versions;
 
 /// The buckets of one filter, and all other state of the protocol.
@@ -85,6 +90,15 @@ impl<L: Layout> RawFilter<L> {
         })
     }
 
+    /// An empty filter of this geometry, in which copies with an age of at most `oldest` are live;
+    /// `None` if there is no memory for it.
+    pub(crate) fn empty(geometry: &Geometry, oldest: u64) -> Option<Self> {
+        let raw = Self::new(geometry.buckets, geometry.series.table_levels())?;
+        let beginning = Beginning::in_epoch(0, Duration::ZERO);
+        let time = L::Time::at(Now::<L>::of(0, oldest), beginning);
+        Some(raw.growing_early().with_time(time))
+    }
+
     /// The filter, which from now on begins levels early: before it runs out of room.
     pub(crate) fn growing_early(mut self) -> Self {
         self.table.begin_early();
@@ -95,6 +109,11 @@ impl<L: Layout> RawFilter<L> {
     #[inline(always)]
     pub(crate) fn moment(&self) -> Now<L> {
         self.time.now()
+    }
+
+    /// The number of the epoch; 0 without time.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.moment().number()
     }
 
     /// The filter with this time.
@@ -112,6 +131,19 @@ impl<L: Layout> RawFilter<L> {
     pub(crate) fn place(&self) -> Result<Option<Place>, NoSeat> {
         let take = |crew: &Crew| crew.places.take().ok_or(NoSeat);
         self.crew().map(take).transpose()
+    }
+
+    /// The series of the words.
+    pub(crate) fn series(&self) -> Series {
+        Series::of_layout::<L>(self.table.levels())
+    }
+
+    /// Removes everything. The counters and the epoch stay.
+    pub(crate) fn reset(&mut self) {
+        self.table.clear();
+        self.reset_counts();
+        // Nothing is dead.
+        self.time.note_swept(self.moment());
     }
 
     /// Bytes on the heap.

@@ -1,8 +1,6 @@
 //! Feature `serde`: a filter is serialized as its hasher and the bytes of its snapshot.
 
-use crate::{
-    error::SnapshotError, expiring::ExpiringFilter, filter::CuckooFilter, hash::SeededState,
-};
+use crate::{error::SnapshotError, filter::Filter, hash::SeededState, lifetime::Lifetime};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{DeserializeSeed, Error, SeqAccess, Visitor},
@@ -47,7 +45,7 @@ impl<'de> Deserialize<'de> for SeededState {
 /// assert!(copy.contains("ani"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-impl<H: BuildHasher + Serialize + 'static> Serialize for CuckooFilter<H> {
+impl<H: BuildHasher + Serialize + 'static, T: Lifetime> Serialize for Filter<H, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serialize(self.hasher(), self.to_bytes(), serializer)
     }
@@ -56,7 +54,9 @@ impl<H: BuildHasher + Serialize + 'static> Serialize for CuckooFilter<H> {
 /// The filter from its hasher and the bytes of a snapshot, by
 /// [`from_bytes_with_hasher`](CuckooFilter::from_bytes_with_hasher). Untrusted input results in an
 /// error.
-impl<'de, H: BuildHasher + Deserialize<'de> + 'static> Deserialize<'de> for CuckooFilter<H> {
+impl<'de, H: BuildHasher + Deserialize<'de> + 'static, T: Lifetime> Deserialize<'de>
+    for Filter<H, T>
+{
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_tuple(2, Pair(Self::from_bytes_with_hasher))
     }
@@ -76,21 +76,6 @@ impl<'de, H: BuildHasher + Deserialize<'de> + 'static> Deserialize<'de> for Cuck
 /// assert!(copy.contains("ani"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-impl<H: BuildHasher + Serialize + 'static> Serialize for ExpiringFilter<H> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serialize(self.hasher(), self.to_bytes(), serializer)
-    }
-}
-
-/// The filter from its hasher and the bytes of a snapshot, by
-/// [`from_bytes_with_hasher`](ExpiringFilter::from_bytes_with_hasher). Untrusted input results in
-/// an error. The filter continues as if no time had passed since it was serialized.
-impl<'de, H: BuildHasher + Deserialize<'de> + 'static> Deserialize<'de> for ExpiringFilter<H> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_tuple(2, Pair(Self::from_bytes_with_hasher))
-    }
-}
-
 fn serialize<S: Serializer>(
     hasher: &impl Serialize,
     snapshot: Vec<u8>,

@@ -1,7 +1,6 @@
 //! A filter in memory that processes share: what the package `guira-shm` needs.
 
 pub use crate::{
-    expiring::shared::SharedClock,
     memory::{Members, Memory, NUMBER_WORD, SEAT_WORD, Seat},
     raw::{
         crew::Repaired,
@@ -11,33 +10,77 @@ pub use crate::{
 };
 
 use crate::{
+    clock::{Clock, ReadShared},
     error::{InsertError, SnapshotError},
-    filter::CuckooFilter,
-    geometry::Geometry,
+    filter::Filter,
+    lifetime::{Expiring, Forever, Kind, Lifetime, Timing},
+    memory,
     raw::{
-        RawFilter,
-        any::{AnyFilter, AnyShared, of_shared_series, with_layout, with_shared_layout},
+        any::{AnyFilter, AnyShared},
+        ops::{Layouts, Ops, TimedOps},
         shared::{make_empty, words_for},
     },
     snapshot::header::{Header, check_sum},
     sync::AtomicU64,
-    table::layout::Growing,
+    table::{
+        layout::Growing,
+        time::{Epochs, in_words::InWords},
+    },
 };
-use std::hash::BuildHasher;
+use std::{
+    hash::BuildHasher,
+    panic::{RefUnwindSafe, UnwindSafe},
+    time::Duration,
+};
 
-impl<S: BuildHasher + 'static> CuckooFilter<S> {
+/// The clock of a filter that processes share. It is the one of all these processes.
+///
+/// For the package `guira-shm` only.
+#[doc(hidden)]
+#[expect(missing_debug_implementations, reason = "it is passed on at once")]
+pub struct SharedClock<F> {
+    /// Identifies the start of the machine: a number that is not 0.
+    pub boot: u64,
+    /// Returns the time since then.
+    pub read: F,
+    /// True if the process may write the words of the filter.
+    pub may_write: bool,
+}
+
+impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
     /// The words that the filter of this [header](Self::header) takes up in memory that processes
-    /// share; `None` if it cannot be there, because it has counters.
+    /// share; `None` if it cannot be there, because it has counters, or expires and grows.
     #[doc(hidden)]
     pub fn shared_words(header: &[u8]) -> Result<Option<SharedWords>, SnapshotError> {
-        let Geometry {
-            series, buckets, ..
-        } = check_sum(header, Header::from_bytes)?.geometry;
-        let counts = series.counter_bits != 0;
-        let words = (!counts).then(|| words_for(buckets, series.table_levels(), 0));
+        let geometry = check_sum::<T>(header)?.geometry;
+        let (series, levels) = (geometry.series, geometry.series.table_levels());
+        let time = match T::EXPIRES {
+            true => <Epochs<memory::Shared> as InWords>::WORDS,
+            false => 0,
+        };
+        let is_possible = series.counter_bits == 0 && !(T::EXPIRES && levels.more > 0);
+        let words = is_possible.then(|| words_for(geometry.buckets, levels, time));
         Ok(words.flatten())
     }
 
+    /// The filter in these words, and its header; `None` if the words are too few, or it cannot be there.
+    fn in_words(
+        header: &[u8],
+        hasher: impl FnOnce(u64) -> S,
+        place: SharedPlace,
+    ) -> Result<Option<Self>, SnapshotError> {
+        let Header {
+            geometry,
+            window,
+            hashing,
+        } = check_sum::<T>(header)?;
+        let hasher = hashing.hasher(hasher)?;
+        let raw = <T as Kind>::Raw::in_words(&geometry, window.epochs.into(), place);
+        Ok(raw.map(|raw| Self::of_parts(hasher, raw, window)))
+    }
+}
+
+impl<S: BuildHasher + 'static> Filter<S, Forever> {
     /// Makes words that are 0 an empty filter of this [header](Self::header). False if it cannot be
     /// there.
     #[doc(hidden)]
@@ -47,11 +90,10 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         allow(private_interfaces)
     )]
     pub fn make_empty(header: &[u8], words: &[AtomicU64]) -> Result<bool, SnapshotError> {
-        let Geometry {
-            series, buckets, ..
-        } = check_sum(header, Header::from_bytes)?.geometry;
+        let geometry = check_sum::<Forever>(header)?.geometry;
         // Only words of filters that grow are not 0 when they are empty.
-        Ok(make_empty::<Growing>(words, buckets, series.table_levels()))
+        let levels = geometry.series.table_levels();
+        Ok(make_empty::<Growing>(words, geometry.buckets, levels))
     }
 
     /// The filter of this [header](Self::header) in memory that processes share, which
@@ -62,15 +104,39 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         hasher: impl FnOnce(u64) -> S,
         place: SharedPlace,
     ) -> Result<Option<Self>, SnapshotError> {
-        let header = check_sum(header, Header::from_bytes)?;
-        let hasher = header.hashing.hasher(hasher)?;
-        let geometry = header.geometry;
-        let raw = of_shared_series!(geometry.series, L => {
-            RawFilter::<L>::in_words(geometry.buckets, geometry.series.table_levels(), 0, place)
-        });
-        Ok(raw.map(|raw| Self::of_parts(hasher, raw, geometry)))
+        Self::in_words(header, hasher, place)
     }
+}
 
+impl<S: BuildHasher + 'static> Filter<S, Expiring> {
+    /// The filter of this [header](Self::header) in memory that processes share. Words that are 0 are
+    /// an empty filter. `None` if the words are too few, or the filter grows.
+    #[doc(hidden)]
+    pub fn shared(
+        header: &[u8],
+        hasher: impl FnOnce(u64) -> S,
+        place: SharedPlace,
+        clock: SharedClock<
+            impl Fn() -> Duration + Send + Sync + UnwindSafe + RefUnwindSafe + 'static,
+        >,
+    ) -> Result<Option<Self>, SnapshotError> {
+        let Some(mut filter) = Self::in_words(header, hasher, place)? else {
+            return Ok(None);
+        };
+        let SharedClock {
+            boot,
+            read,
+            may_write,
+        } = clock;
+        // What the clock of the filter showed before this start of the machine.
+        let base = Duration::from_nanos(filter.raw.base(boot, may_write));
+        let read: ReadShared = Box::new(move || base.saturating_add(read()));
+        filter.timing.clock = Clock::shared(read);
+        Ok(Some(filter))
+    }
+}
+
+impl<S> Filter<S, Forever> {
     /// [`contains_hash`](Self::contains_hash) in a filter that processes share.
     #[doc(hidden)]
     #[inline(always)]
@@ -79,7 +145,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         match &self.raw {
             AnyFilter::Shared(AnyShared::F15x4(raw)) => raw.contains(raw.class(hash)),
             AnyFilter::Shared(AnyShared::Growing(raw)) => raw.contains(raw.class(hash)),
-            _ => self.contains_in_other_layouts(hash),
+            _ => self.raw.contains_in_other_layouts(hash),
         }
     }
 
@@ -112,85 +178,94 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
             other => remove_in_other_layouts(other, hash),
         }
     }
+}
 
+impl<S, T: Lifetime> Filter<S, T> {
     /// Ends what dead processes have begun.
     #[doc(hidden)]
     pub fn repair_dead(&self) -> Repaired {
-        with_layout!(&self.raw, raw => raw.repair_dead(true))
+        self.raw.repair_dead()
     }
 
     /// Ends what a dead process has begun. No other process may take its seat or repair it during the call.
     #[doc(hidden)]
     pub fn repair_member(&self, member: usize) -> Repaired {
-        with_layout!(&self.raw, raw => raw.repair(member))
+        self.raw.repair(member)
     }
 
     /// The most holds that a stripe has.
     #[doc(hidden)]
     pub fn most_holds(&self) -> u64 {
-        with_layout!(&self.raw, raw => raw.versions.most_holds())
+        self.raw.most_holds()
     }
 
-    /// The number of levels that are said to be complete, and that of segments that are said to be in
-    /// use, if they cannot be right.
+    /// The numbers of the growth, if they cannot be right.
     #[doc(hidden)]
     pub fn wrong_progress(&self) -> Option<[u64; 2]> {
-        with_shared_layout!(&self.raw, raw => raw.table.wrong_progress(), else { None })
+        self.raw.wrong_progress()
     }
 
     /// The numbers by which filters of one seed differ, with their names.
     #[doc(hidden)]
-    pub fn numbers(&self) -> [(&'static str, u64); 6] {
-        let Geometry {
-            series,
-            buckets,
-            capacity,
-            max_capacity,
-        } = self.geometry();
+    pub fn numbers(&self) -> [(&'static str, u64); 8] {
+        let (geometry, window) = (self.geometry(), self.window());
+        let nanos = u64::try_from(window.ttl.as_nanos()).unwrap_or(u64::MAX);
         [
-            ("capacity", capacity as u64),
-            ("maximal capacity", max_capacity as u64),
-            ("number of buckets", buckets as u64),
-            ("number of slots in a bucket", series.slots(0) as u64),
-            ("length of fingerprints", series.bits().into()),
-            ("number of doublings", series.levels.into()),
+            ("capacity", window.capacity as u64),
+            ("maximal capacity", window.max_capacity as u64),
+            ("TTL in nanoseconds", nanos),
+            ("number of epochs", window.epochs.into()),
+            ("length of fingerprints", geometry.series.bits().into()),
+            (
+                "number of slots in a bucket",
+                geometry.series.slots(0) as u64,
+            ),
+            ("number of buckets", geometry.buckets as u64),
+            ("number of doublings", geometry.series.levels.into()),
         ]
     }
 
     /// Looks at all words, which no other thread uses.
     #[doc(hidden)]
     pub fn census(&self) -> Census {
-        with_layout!(&self.raw, raw => raw.census())
+        self.raw.census()
     }
 
     /// Sets the number of items, while no other thread uses the filter.
     #[doc(hidden)]
     pub fn recount(&self) -> usize {
-        with_layout!(&self.raw, raw => {
-            let items = raw.census().items;
-            raw.len.set(items);
-            items
-        })
+        let items = self.raw.census().items;
+        self.raw.set_len(items);
+        items
+    }
+}
+
+impl<S> Filter<S, Expiring> {
+    /// Notes that the current epoch has begun, if that is not known: the filter is new, or a process
+    /// has died that began the epoch.
+    #[doc(hidden)]
+    pub fn note_epoch(&self) {
+        self.raw.note_epoch(&|| self.timing.read());
+    }
+
+    /// A number of the filter's time, if the time cannot be right.
+    #[doc(hidden)]
+    pub fn wrong_time(&self) -> Option<u64> {
+        self.raw.wrong_time()
     }
 }
 
 #[inline(never)]
 fn insert_in_other_layouts(raw: &AnyFilter, hash: u64) -> Result<(), InsertError> {
-    with_shared_layout!(raw, raw => raw.insert_hash(hash), else {
-        with_layout!(raw, raw => raw.insert(raw.class(hash)))
-    })
+    raw.insert(hash)
 }
 
 #[inline(never)]
 fn insert_unique_in_other_layouts(raw: &AnyFilter, hash: u64) -> Result<bool, InsertError> {
-    with_shared_layout!(raw, raw => raw.insert_unique_hash(hash), else {
-        with_layout!(raw, raw => raw.insert_unique(raw.class(hash)))
-    })
+    raw.insert_unique(hash)
 }
 
 #[inline(never)]
 fn remove_in_other_layouts(raw: &AnyFilter, hash: u64) -> bool {
-    with_shared_layout!(raw, raw => raw.remove_hash(hash), else {
-        with_layout!(raw, raw => raw.remove(raw.class(hash)))
-    })
+    raw.remove(hash)
 }

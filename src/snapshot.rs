@@ -8,36 +8,45 @@ pub(crate) mod assembly;
 pub(crate) mod decode;
 pub(crate) mod decoder;
 pub(crate) mod header;
-pub(crate) mod image;
 pub(crate) mod passes;
 mod place;
+mod restore;
 pub(crate) mod stream;
 pub(crate) mod summed;
 
 use crate::{
     error::{MemoryError, SnapshotError},
-    filter::CuckooFilter,
+    filter::Filter,
     hash::SeededState,
-    raw::{any::with_layout, frontier::chunk_buckets},
+    lifetime::{Lifetime, Timing},
+    raw::{frontier::chunk_buckets, ops::Ops},
+    table::time::beginning::Reading,
 };
 use decode::Decoder;
-use decoder::Plain;
+use decoder::Content;
 use header::Header;
 use passes::Copying;
 use place::Place;
 use std::{
     hash::BuildHasher,
     io::{self, Read, Write},
+    time::Duration,
 };
 pub(crate) use stream::fill_from;
-use stream::{Encoder, PASS_ENDS};
+use stream::{Encoder, pass_ends};
 
-impl<S: BuildHasher + 'static> CuckooFilter<S> {
+impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
     /// Writes a snapshot of the filter, while threads use the filter.
     ///
     /// Every item that is present during the whole call is in the snapshot. An item that is
     /// inserted or removed during the call may be in it or not. If no thread changes the filter,
     /// the snapshot is exact, down to the place of each fingerprint.
+    ///
+    /// In an [`ExpiringFilter`](crate::ExpiringFilter) each item that is live during the whole call is
+    /// in the snapshot with its time, and so is the age of the current epoch by the filter's own clock.
+    /// An item that is refreshed during the call may be in it in its old or its new state. In its old
+    /// state it can be missing, if it would have expired without the refresh. If you tick the filter by
+    /// another clock, call [`write_to_at`](crate::ExpiringFilter::write_to_at).
     ///
     /// An item that is relocated during the call may be in the snapshot twice. An item that was
     /// removed just before the call may be in it, too, if its relocation was still in progress.
@@ -71,9 +80,18 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     ///
     /// The errors of `writer`.
     pub fn write_to<W: Write>(&self, writer: W) -> io::Result<()> {
+        self.write(writer, &|| self.timing.read())
+    }
+
+    fn write<W: Write>(&self, writer: W, clock: &dyn Fn() -> Reading) -> io::Result<()> {
         let header = Header::of(self).to_bytes();
-        let mut encoder = Encoder::new(writer, &header, PASS_ENDS)?;
-        with_layout!(&self.raw, raw => raw.scan(&mut encoder))?;
+        let mut encoder = Encoder::new(writer, &header, pass_ends::<T>())?;
+        self.raw.scan(&mut encoder)?;
+        if T::EXPIRES {
+            let (epoch, age) = self.raw.end_and_age(clock);
+            encoder.put_number(epoch)?;
+            encoder.put_number(self.window().age_in_snapshot(age))?;
+        }
         encoder.end()
     }
 
@@ -94,8 +112,12 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
+        self.bytes_by(&|| self.timing.read())
+    }
+
+    fn bytes_by(&self, clock: &dyn Fn() -> Reading) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.snapshot_len_hint());
-        match self.write_to(&mut bytes) {
+        match self.write(&mut bytes, clock) {
             Ok(()) => bytes,
             Err(error) => unreachable!("a vector takes all bytes: {error}"),
         }
@@ -121,8 +143,9 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         let tags = geometry
             .buckets
             .div_ceil(chunk_buckets(geometry.series.levels));
-        // The doublings, the words, and a tag per chunk.
-        header::len_with(1 + self.buckets() + tags)
+        // The doublings, the words, and a tag per chunk; if items expire, the last epoch and its age.
+        let end = if T::EXPIRES { 2 } else { 0 };
+        header::len_with(1 + self.buckets() + tags + end)
     }
 
     /// Reads a snapshot of a filter that used `hasher`.
@@ -153,7 +176,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// The call allocates at most 5 bytes per byte read, and some KiB.
     /// [`SnapshotDecoder`](crate::SnapshotDecoder) accepts a limit.
     pub fn read_from_with_hasher<R: Read>(reader: R, hasher: S) -> Result<Self, SnapshotError> {
-        Decoder::<Plain>::read(reader)?.finish(|_| hasher)
+        Decoder::<Content<T>>::read(reader)?.finish(|_| hasher, Duration::ZERO)
     }
 
     /// Makes a filter from a snapshot of a filter that used `hasher`.
@@ -175,14 +198,16 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
     /// [`SnapshotError::TrailingBytes`] if bytes follow the snapshot.
     pub fn from_bytes_with_hasher(bytes: &[u8], hasher: S) -> Result<Self, SnapshotError> {
-        Decoder::<Plain>::whole(bytes, |plain| plain.finish(|_| hasher))
+        Decoder::<Content<T>>::whole(bytes, |it| it.finish(|_| hasher, Duration::ZERO))
     }
 }
 
-impl CuckooFilter {
+impl<T: Lifetime> Filter<SeededState, T> {
     /// Reads a snapshot.
     ///
     /// The call reads up to the last byte of the snapshot, and leaves the bytes after it. O(bytes).
+    /// An [`ExpiringFilter`](crate::ExpiringFilter) continues as if no time had passed since the
+    /// snapshot was written; [`restore`](crate::ExpiringFilter::restore) takes that time into account.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -203,7 +228,7 @@ impl CuckooFilter {
     ///
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher).
     pub fn read_from<R: Read>(reader: R) -> Result<Self, SnapshotError> {
-        Decoder::<Plain>::read(reader)?.finish(SeededState::new)
+        Decoder::<Content<T>>::read(reader)?.finish(SeededState::new, Duration::ZERO)
     }
 
     /// Makes a filter from a snapshot.
@@ -227,11 +252,11 @@ impl CuckooFilter {
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
     /// [`SnapshotError::TrailingBytes`] if bytes follow the snapshot.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        Decoder::<Plain>::whole(bytes, |plain| plain.finish(SeededState::new))
+        Decoder::<Content<T>>::whole(bytes, |it| it.finish(SeededState::new, Duration::ZERO))
     }
 }
 
-impl<S: Clone + BuildHasher + 'static> Clone for CuckooFilter<S> {
+impl<S: Clone + BuildHasher + 'static, T: Lifetime> Clone for Filter<S, T> {
     /// Like [`try_clone`](Self::try_clone), but panics instead of returning an error.
     ///
     /// # Panics
@@ -245,11 +270,13 @@ impl<S: Clone + BuildHasher + 'static> Clone for CuckooFilter<S> {
     }
 }
 
-impl<S: Clone + BuildHasher + 'static> CuckooFilter<S> {
+impl<S: Clone + BuildHasher + 'static, T: Lifetime> Filter<S, T> {
     /// Copies the filter, while threads use it.
     ///
-    /// The copy is what [`read_from`](CuckooFilter::read_from) makes of a snapshot that
-    /// [`write_to`](Self::write_to) writes at the same time. O(buckets).
+    /// The copy is what [`read_from`](crate::CuckooFilter::read_from) makes of a snapshot that
+    /// [`write_to`](Self::write_to) writes at the same time. O(buckets). The copy of an
+    /// [`ExpiringFilter`](crate::ExpiringFilter) goes by the same clock, also if that is a clock of the
+    /// caller.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -266,12 +293,19 @@ impl<S: Clone + BuildHasher + 'static> CuckooFilter<S> {
     ///
     /// [`MemoryError`] if there is no memory for the copy.
     pub fn try_clone(&self) -> Result<Self, MemoryError> {
-        let geometry = self.geometry();
-        let make = |doublings| Place::new(geometry, doublings);
-        let mut copying = Copying::new(geometry, make);
-        let scanned = with_layout!(&self.raw, raw => raw.scan(&mut copying));
-        let copied = scanned.and_then(|()| copying.finish()?.finish(self.hasher.clone()));
-        match copied {
+        let header = Header::of(self);
+        let copy = || {
+            let mut copying = Copying::new(header.geometry, |doublings| {
+                Place::<T>::new(header, doublings)
+            });
+            self.raw.scan(&mut copying)?;
+            let (epoch, beginning) = self.raw.end_and_beginning();
+            let place = copying.finish()?;
+            let mut copy = place.finish(self.hasher.clone(), epoch, beginning)?;
+            copy.timing = self.timing.duplicate();
+            Ok(copy)
+        };
+        match copy() {
             Ok(clone) => Ok(clone),
             Err(SnapshotError::Memory { buckets }) => Err(MemoryError { buckets }),
             Err(error) => unreachable!("an image of this filter: {error}"),

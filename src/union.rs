@@ -1,9 +1,9 @@
 //! union: raises each item to the larger of the numbers of copies in two filters.
 
-use crate::{error::MergeError, filter::CuckooFilter, raw::any::with_operations};
+use crate::{error::MergeError, filter::Filter, lifetime::Lifetime, raw::ops::Ops};
 use std::hash::BuildHasher;
 
-impl<S: BuildHasher + 'static> CuckooFilter<S> {
+impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
     /// Adds what `other` has and `self` lacks, while threads use both filters. `other` does not
     /// change.
     ///
@@ -38,6 +38,18 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
+    /// # Items that expire
+    ///
+    /// In an [`ExpiringFilter`](crate::ExpiringFilter) the younger age wins. If `other` has seen an item
+    /// later than `self`, the copy in `self` becomes younger. It then expires in `self` no earlier than
+    /// one TTL after that, as after a [`merge`](Self::merge). If another thread was stopped in the middle
+    /// of a move or a refresh of the item, `self` may have the old copy beside a younger one. The old
+    /// copy expires by itself. The number in [`MergeError::Insert`] includes the copies that became
+    /// younger.
+    ///
+    /// Filters that are united back and forth, once per epoch, give each other the one epoch again and
+    /// again, and their items never expire. Unite in one direction.
+    ///
     /// # Concurrent changes
     ///
     /// Relocations in either filter change nothing. For an item that threads insert or remove during
@@ -65,11 +77,9 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     pub fn union_with(&self, other: &Self) -> Result<(), MergeError> {
         self.check_mergeable(other)?;
         let mut merged = 0;
-        let of_other =
-            |class, age| with_operations!(&other.raw, raw => raw.present_for_union(class, age));
-        let raised = other.raw.scan_copies(&mut |copies| {
-            with_operations!(&self.raw, raw => raw.raise_copies(&of_other, copies, &mut merged))
-        });
+        let of_other = |class, age| other.raw.present_for_union(class, age);
+        let raise = &mut |copies: &[_]| self.raw.raise_copies(&of_other, copies, &mut merged);
+        let raised = other.raw.scan_copies(raise);
         raised.map_err(|error| MergeError::Insert { merged, error })
     }
 }

@@ -39,8 +39,8 @@ pub(crate) fn open_or_create<T>(
 
 /// An error if a filter has other numbers than it was asked for. Both lists have the same names.
 pub(crate) fn check_numbers(
-    found: [(&'static str, u64); 6],
-    asked: [(&'static str, u64); 6],
+    found: [(&'static str, u64); 8],
+    asked: [(&'static str, u64); 8],
 ) -> Result<(), OpenError> {
     for ((what, found), (_, asked)) in found.into_iter().zip(asked) {
         if found != asked {

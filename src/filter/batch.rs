@@ -1,12 +1,12 @@
 //! Batches of items and of hashes, with the same code.
 
-use crate::{error::BatchError, filter::CuckooFilter, raw::any::with_operations};
+use crate::{error::BatchError, filter::Filter, lifetime::Lifetime, raw::ops::Ops};
 use std::hash::{BuildHasher, Hash};
 
 /// Batches of hashes, for callers that already have the hashes of their items.
 ///
 /// All 64 bits of a hash must be as good as random.
-impl<S> CuckooFilter<S> {
+impl<S, T: Lifetime> Filter<S, T> {
     /// [`contains_batch`](Self::contains_batch) with hashes.
     ///
     /// ```
@@ -26,7 +26,7 @@ impl<S> CuckooFilter<S> {
     ///
     /// If the slices differ in length.
     pub fn contains_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
-        self.contains_each(hashes, |&hash| hash, results);
+        self.raw.contains_all(hashes, |&hash| hash, results);
     }
 
     /// [`insert_batch`](Self::insert_batch) with hashes.
@@ -46,7 +46,8 @@ impl<S> CuckooFilter<S> {
     ///
     /// As [`insert_batch`](Self::insert_batch).
     pub fn insert_hash_batch(&self, hashes: &[u64]) -> Result<(), BatchError> {
-        self.insert_each(hashes, |&hash| hash)
+        self.raw
+            .insert_all(hashes, |&hash| hash, &mut vec![(); hashes.len()])
     }
 
     /// [`insert_unique_batch`](Self::insert_unique_batch) with hashes.
@@ -76,7 +77,7 @@ impl<S> CuckooFilter<S> {
         hashes: &[u64],
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
-        self.insert_unique_each(hashes, |&hash| hash, inserted)
+        self.raw.insert_all_unique(hashes, |&hash| hash, inserted)
     }
 
     /// [`remove_batch`](Self::remove_batch) with hashes.
@@ -98,35 +99,14 @@ impl<S> CuckooFilter<S> {
     ///
     /// If the slices differ in length.
     pub fn remove_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
-        self.remove_each(hashes, |&hash| hash, results);
-    }
-
-    fn contains_each<T>(&self, items: &[T], hash: impl Fn(&T) -> u64, results: &mut [bool]) {
-        with_operations!(&self.raw, raw => raw.contains_all(items, hash, results));
-    }
-
-    fn insert_each<T>(&self, items: &[T], hash: impl Fn(&T) -> u64) -> Result<(), BatchError> {
-        with_operations!(&self.raw, raw => raw.insert_all(items, hash))
-    }
-
-    fn insert_unique_each<T>(
-        &self,
-        items: &[T],
-        hash: impl Fn(&T) -> u64,
-        inserted: &mut [bool],
-    ) -> Result<(), BatchError> {
-        with_operations!(&self.raw, raw => raw.insert_all_unique(items, hash, inserted))
-    }
-
-    fn remove_each<T>(&self, items: &[T], hash: impl Fn(&T) -> u64, results: &mut [bool]) {
-        with_operations!(&self.raw, raw => raw.remove_all(items, hash, results));
+        self.raw.remove_all(hashes, |&hash| hash, results);
     }
 }
 
 /// Batches of items: equivalent to one call per item, in order.
 ///
 /// The cache misses of neighbouring items overlap, which saves time in a large filter.
-impl<S: BuildHasher> CuckooFilter<S> {
+impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// Looks up each item: `results[i]` becomes [`contains`](Self::contains) of `items[i]`.
     ///
     /// It is two to four times as fast as single calls if the table is larger than the cache. For a
@@ -147,8 +127,9 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// # Panics
     ///
     /// If the slices differ in length.
-    pub fn contains_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
-        self.contains_each(items, |item| self.hasher.hash_one(item), results);
+    pub fn contains_batch<Q: Hash>(&self, items: &[Q], results: &mut [bool]) {
+        self.raw
+            .contains_all(items, |item| self.hasher.hash_one(item), results);
     }
 
     /// Adds a copy of each item, in order, as [`insert`](Self::insert) does.
@@ -175,8 +156,11 @@ impl<S: BuildHasher> CuckooFilter<S> {
     ///
     /// The batch ends at the first item that cannot be inserted. [`BatchError`] has the index of
     /// that item and its error. All items before it were inserted, and no item from it on.
-    pub fn insert_batch<T: Hash>(&self, items: &[T]) -> Result<(), BatchError> {
-        self.insert_each(items, |item| self.hasher.hash_one(item))
+    pub fn insert_batch<Q: Hash>(&self, items: &[Q]) -> Result<(), BatchError> {
+        // A slice of nothings takes no memory.
+        let answers = &mut vec![(); items.len()];
+        self.raw
+            .insert_all(items, |item| self.hasher.hash_one(item), answers)
     }
 
     /// Adds each absent item, in order: `inserted[i]` becomes
@@ -202,18 +186,20 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// # Panics
     ///
     /// If the slices differ in length.
-    pub fn insert_unique_batch<T: Hash>(
+    pub fn insert_unique_batch<Q: Hash>(
         &self,
-        items: &[T],
+        items: &[Q],
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
-        self.insert_unique_each(items, |item| self.hasher.hash_one(item), inserted)
+        self.raw
+            .insert_all_unique(items, |item| self.hasher.hash_one(item), inserted)
     }
 
     /// Removes a copy of each item, in order: `results[i]` becomes [`remove`](Self::remove) of
     /// `items[i]`.
     ///
-    /// Remove only items that were inserted: see [Removing](Self#removing).
+    /// Remove only items that were inserted: see
+    /// [Removing](crate::CuckooFilter#removing).
     ///
     /// A filter that cannot grow updates [`len`](Self::len) once, at the end of the batch.
     ///
@@ -232,7 +218,8 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// # Panics
     ///
     /// If the slices differ in length.
-    pub fn remove_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
-        self.remove_each(items, |item| self.hasher.hash_one(item), results);
+    pub fn remove_batch<Q: Hash>(&self, items: &[Q], results: &mut [bool]) {
+        self.raw
+            .remove_all(items, |item| self.hasher.hash_one(item), results);
     }
 }

@@ -1,15 +1,18 @@
 //! The state of a filter: length, capacity, rate, memory.
 
 use crate::{
-    filter::CuckooFilter,
-    raw::any::{with_layout, with_operations},
+    filter::Filter,
+    geometry::Geometry,
+    lifetime::{Lifetime, Timing},
+    raw::ops::Ops,
     stats::Stats,
 };
 
-impl<S> CuckooFilter<S> {
+impl<S, T: Lifetime> Filter<S, T> {
     /// The number of copies in the filter.
     ///
-    /// Exact while no thread writes; otherwise off by at most the writes that overlap the call.
+    /// Exact while no thread writes; otherwise off by at most the writes that overlap the call. In an
+    /// [`ExpiringFilter`](crate::ExpiringFilter), copies that have expired count until they are swept.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -21,7 +24,7 @@ impl<S> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn len(&self) -> usize {
-        with_layout!(&self.raw, raw => raw.len.sum())
+        self.raw.len()
     }
 
     /// True if [`len`](Self::len) is 0.
@@ -40,7 +43,8 @@ impl<S> CuckooFilter<S> {
         self.len() == 0
     }
 
-    /// The number of distinct items for which the filter has room at its present size.
+    /// The number of distinct items for which the filter has room at its present size: in an
+    /// [`ExpiringFilter`](crate::ExpiringFilter), of those that arrive within a TTL.
     ///
     /// For a fixed filter, this is the requested capacity. A filter that can grow never reports
     /// less than that.
@@ -58,7 +62,8 @@ impl<S> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn capacity(&self) -> usize {
-        self.geometry().capacity_at(self.doublings())
+        let standing = self.geometry().capacity_at(self.doublings());
+        Geometry::arriving(standing, self.timing.epochs())
     }
 
     /// The number of distinct items for which the filter has room after its last doubling.
@@ -100,7 +105,7 @@ impl<S> CuckooFilter<S> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn finish_growth(&self) {
-        with_layout!(&self.raw, raw => raw.table.finish_level());
+        self.raw.finish_growth();
     }
 
     /// The share of slots in use, from 0 to 1.
@@ -140,7 +145,7 @@ impl<S> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn slots_in_use(&self) -> usize {
-        with_layout!(&self.raw, raw => raw.in_use())
+        self.raw.in_use()
     }
 
     /// The bytes that the filter occupies, itself and on the heap.
@@ -155,7 +160,7 @@ impl<S> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn memory_usage(&self) -> usize {
-        size_of_val(self) + with_layout!(&self.raw, raw => raw.bytes())
+        size_of_val(self) + self.raw.bytes()
     }
 
     /// The expected share of absent items for which [`contains`](Self::contains) returns true, from
@@ -236,12 +241,12 @@ impl<S> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn buckets(&self) -> usize {
-        with_layout!(&self.raw, raw => raw.table.words())
+        self.raw.words()
     }
 
     /// How many times the filter has doubled.
     fn doublings(&self) -> u32 {
-        with_layout!(&self.raw, raw => raw.table.doublings())
+        self.raw.doublings()
     }
 
     /// The counters of the filter.
@@ -261,14 +266,14 @@ impl<S> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn stats(&self) -> Stats {
-        with_layout!(&self.raw, raw => Stats {
+        Stats {
             items: self.len(),
             load_factor: self.load_factor(),
             memory_usage: self.memory_usage(),
             doublings: self.doublings(),
-            buckets_to_split: raw.table.words_to_split(),
-            ..raw.stats()
-        })
+            buckets_to_split: self.raw.words_to_split(),
+            ..self.raw.stats()
+        }
     }
 
     /// The hasher of the filter's items.
@@ -292,7 +297,7 @@ impl<S> CuckooFilter<S> {
     /// return `Ok` although its item does not stay.
     ///
     /// Lock-free, although concurrent inserts of one item can keep the call busy with that item.
-    /// O(buckets), and a remove per copy. The call scans the filter as
+    /// O(buckets), and a remove per copy. Copies that have expired stay until they are swept. The call scans the filter as
     /// [`write_to`](Self::write_to) does.
     ///
     /// A filter that has grown keeps its size. If you have exclusive access, [`reset`](Self::reset)
@@ -308,12 +313,12 @@ impl<S> CuckooFilter<S> {
     /// # Ok::<(), guira::InsertError>(())
     /// ```
     pub fn clear(&self) {
-        with_operations!(&self.raw, raw => raw.clear());
+        self.raw.clear();
     }
 
     /// Removes all items, and returns a filter that has grown to its initial size. O(buckets).
     ///
-    /// The counters of [`stats`](Self::stats) are not reset.
+    /// The counters of [`stats`](Self::stats) and the current epoch are not reset.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -325,9 +330,41 @@ impl<S> CuckooFilter<S> {
     /// # Ok::<(), guira::InsertError>(())
     /// ```
     pub fn reset(&mut self) {
-        with_layout!(&mut self.raw, raw => {
-            raw.table.clear();
-            raw.reset_counts();
-        });
+        self.raw.reset();
+    }
+
+    /// Undoes doublings that the filter no longer needs. True if the filter became smaller.
+    ///
+    /// The call copies the filter into a new one and keeps the smaller of the two, so it needs
+    /// memory for both. O(buckets), and an insert per copy.
+    ///
+    /// The filter does not change, and the result is false, in each of these cases:
+    ///
+    /// * The filter cannot grow, or has not grown.
+    /// * The new filter would not be smaller.
+    /// * There is no memory for the new filter.
+    /// * An item has more copies than two buckets of the smaller filter can hold.
+    ///
+    /// [`clear`](Self::clear) and [`remove`](Self::remove) do not shrink a filter;
+    /// [`reset`](Self::reset) does.
+    ///
+    /// In an [`ExpiringFilter`](crate::ExpiringFilter) each copy keeps its time.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let mut filter = CuckooFilter::builder().capacity(1_000).max_capacity(100_000).build()?;
+    /// filter.try_extend(0..50_000_u32)?;
+    /// let grown = filter.memory_usage();
+    /// for item in 100..50_000_u32 {
+    ///     filter.remove(&item);
+    /// }
+    /// assert!(filter.shrink_to_fit());
+    /// assert!(filter.memory_usage() < grown / 10);
+    /// assert!((0..100_u32).all(|item| filter.contains(&item)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn shrink_to_fit(&mut self) -> bool {
+        self.raw.shrink_to_fit()
     }
 }

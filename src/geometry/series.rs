@@ -304,8 +304,24 @@ impl Series {
         self.at(level).slots
     }
 
+    /// The series of a table of this layout that goes through `levels`.
+    pub(crate) fn of_layout<L: Layout>(levels: Levels) -> Self {
+        if L::GROWS {
+            return Self::of_levels::<L>(levels);
+        }
+        let bits = ((L::LARGEST + 1) / L::PREFIXES.max(1)).ilog2();
+        let tag_bits = (L::LARGEST_ENTRY / (L::LARGEST + 1)).count_ones();
+        Self {
+            fingerprint_bits: bits,
+            prefixes: L::PREFIXES as u32,
+            levels: 0,
+            tag_bits: if L::EXPIRES { tag_bits } else { 0 },
+            counter_bits: L::COUNTER_BITS,
+        }
+    }
+
     /// The series of a growing table that goes through `levels`.
-    pub(crate) fn of_levels<L: Layout>(levels: Levels) -> Self {
+    fn of_levels<L: Layout>(levels: Levels) -> Self {
         let words = match L::EXPIRES {
             true => const { &Growable::EXPIRING },
             false => Growable::with(0, L::COUNTER_BITS),

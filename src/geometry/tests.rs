@@ -7,7 +7,12 @@ mod headroom;
 mod space;
 
 use super::*;
-use crate::{builder::Builder, filter::CuckooFilter, raw::any::AnyFilter, table::layout::Growing};
+use crate::{
+    builder::Builder,
+    filter::CuckooFilter,
+    raw::{any::AnyFilter, ops::Layouts},
+    table::layout::Growing,
+};
 use std::hash::BuildHasher;
 
 const BITS: [u32; 5] = [10, 12, 15, 20, 30];
@@ -409,7 +414,7 @@ fn memory_that_cannot_be_had_is_an_error_not_an_abort() {
             capacity: 0,
             max_capacity: 0,
         };
-        assert!(AnyFilter::new(&geometry).is_none());
+        assert!(AnyFilter::new(&geometry, 0).is_none());
     }
     let error = BuildError::Memory { buckets: 5 };
     assert_eq!(error.to_string(), "no memory for 5 buckets of 8 bytes");

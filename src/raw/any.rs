@@ -1,32 +1,53 @@
-//! The protocol in whichever layout a filter has.
+//! Filters in whichever layout they have.
 
-mod counting;
-
-pub(crate) use counting::{AnyCounting, with_counting};
-
-#[cfg(feature = "shared")]
-use crate::error::InsertError;
-use crate::{
-    geometry::{Geometry, Series},
-    raw::{RawFilter, copies::Seen, frontier::memory::ScanError},
-    table::layout::{self, Growing, GrowingCounting, layouts},
+use super::{
+    RawFilter,
+    batch::InFlight,
+    copies::Seen,
+    frontier::memory::ScanError,
+    image::Sink,
+    ops::{
+        Layouts, Ops, TimedOps, collected, implement, implement_timed, in_layout, in_parts,
+        operations, operations_of_time,
+    },
+    restore::Restart,
+    union::Present,
 };
+#[cfg(feature = "shared")]
+use super::{
+    crew::Repaired,
+    shared::{Census, SharedPlace},
+};
+use crate::{
+    error::{BatchError, InsertError, SnapshotError},
+    geometry::{Geometry, Series},
+    stats::Stats,
+    table::{
+        class::Class,
+        layout::{self, Growing, GrowingCounting, GrowingExpiring, layouts},
+        scan::Restored,
+        time::beginning::{Beginning, Reading},
+    },
+};
+use std::{ops::Range, time::Duration};
 
-/// Makes from the list of layouts what all of them need.
-macro_rules! any_filter {
+/// Makes the enums from the list of layouts.
+///
+/// What programs use less is in boxes, so that other filters stay small. Its operations are functions
+/// that are not inlined: they are compiled once, and add nothing to the code of other filters.
+macro_rules! any {
     (
         ($d:tt)
         fixed { $($fixed:ident($bits:literal $($_fixed:tt)*))* }
         semi_sorted {
-            $($semi:ident($raw:literal raw bits x $_slots:literal, $prefixes:literal $($_semi:tt)*))*
+            $($semi:ident($raw_bits:literal raw bits x $_slots:literal, $prefixes:literal $($_semi:tt)*))*
         }
-        expiring $_expiring:tt
+        expiring { $($expiring:ident($short:literal $($_expiring:tt)*))* }
         counting {
             $($counting:ident($rest:literal bits and $counter:literal $($_counting:tt)*))*
         }
     ) => {
-        /// One variant for each layout. A filter's variant never changes, so the branch
-        /// on it is predicted.
+        /// A filter whose items stay.
         pub(crate) enum AnyFilter {
             $($fixed(RawFilter<layout::$fixed>),)*
             $($semi(RawFilter<layout::$semi>),)*
@@ -36,7 +57,14 @@ macro_rules! any_filter {
             Shared(AnyShared),
         }
 
-        /// A filter that processes share. It is in a box, so that other filters stay small.
+        /// A filter whose slots have counters.
+        pub(crate) enum AnyCounting {
+            $($counting(Box<RawFilter<layout::$counting>>),)*
+            Growing4(Box<RawFilter<GrowingCounting<4>>>),
+            Growing8(Box<RawFilter<GrowingCounting<8>>>),
+        }
+
+        /// A filter that processes share.
         #[cfg(feature = "shared")]
         pub(crate) enum AnyShared {
             $($fixed(Box<RawFilter<layout::Shared<layout::$fixed>>>),)*
@@ -44,227 +72,265 @@ macro_rules! any_filter {
             Growing(Box<RawFilter<layout::Shared<Growing>>>),
         }
 
-        impl AnyFilter {
-            /// The series of its words.
-            pub(crate) fn series(&self) -> Series {
-                let fixed = |fingerprint_bits, prefixes, counter_bits| Series {
-                    fingerprint_bits,
-                    prefixes,
-                    levels: 0,
-                    tag_bits: 0,
-                    counter_bits,
-                };
-                match self {
-                    $(Self::$fixed(_) => fixed($bits, 0, 0),)*
-                    $(Self::$semi(_) => fixed($raw, $prefixes, 0),)*
-                    Self::Growing(raw) => Series::of_levels::<Growing>(raw.table.levels()),
-                    Self::Counting(counting) => match counting {
-                        $(AnyCounting::$counting(_) => fixed($rest, 0, $counter),)*
-                        AnyCounting::Growing4(raw) => {
-                            Series::of_levels::<GrowingCounting<4>>(raw.table.levels())
-                        }
-                        AnyCounting::Growing8(raw) => {
-                            Series::of_levels::<GrowingCounting<8>>(raw.table.levels())
-                        }
-                    },
-                    #[cfg(feature = "shared")]
-                    Self::Shared(shared) => match shared {
-                        $(AnyShared::$fixed(_) => fixed($bits, 0, 0),)*
-                        $(AnyShared::$semi(_) => fixed($raw, $prefixes, 0),)*
-                        AnyShared::Growing(raw) => {
-                            Series::of_levels::<Growing>(raw.table.levels())
-                        }
-                    },
-                }
-            }
+        /// A filter whose items expire.
+        pub(crate) enum AnyExpiring {
+            $($expiring(RawFilter<layout::$expiring>),)*
+            Growing(RawFilter<GrowingExpiring>),
+            #[cfg(feature = "shared")]
+            Shared(AnySharedExpiring),
         }
 
-        /// Runs `$body` with `$raw` bound to the raw filter, in each layout.
-        macro_rules! with_layout {
-            ($d any:expr, $d raw:ident => $d body:expr) => {{
-                use $crate::raw::any::AnyFilter as Any;
+        /// A filter that processes share, whose items expire.
+        #[cfg(feature = "shared")]
+        pub(crate) enum AnySharedExpiring {
+            $($expiring(Box<RawFilter<layout::Shared<layout::$expiring>>>),)*
+        }
+
+        macro_rules! each_plain {
+            ($d any:expr, $d raw:ident => $d body:expr, $d group:ident => $d of_group:expr) => {
                 match $d any {
-                    $(Any::$fixed($d raw) => $d body,)*
-                    $(Any::$semi($d raw) => $d body,)*
-                    Any::Growing($d raw) => $d body,
-                    Any::Counting(counting) => {
-                        $crate::raw::any::with_counting!(counting, $d raw => $d body)
-                    }
+                    $(AnyFilter::$fixed($d raw) => $d body,)*
+                    $(AnyFilter::$semi($d raw) => $d body,)*
+                    AnyFilter::Growing($d raw) => $d body,
+                    AnyFilter::Counting($d group) => $d of_group,
                     #[cfg(feature = "shared")]
-                    Any::Shared(shared) => $crate::raw::any::with_shared!(shared, $d raw => $d body),
+                    AnyFilter::Shared($d group) => $d of_group,
                 }
-            }};
-        }
-
-        /// Runs `$body` with `$raw` bound to the operations of the filter: the raw filter, or
-        /// [`AnyCounting`], whose code is compiled once. If processes share the filter, it runs `$shared`
-        /// with `$it` bound to the [`AnyShared`] instead.
-        macro_rules! with_operations_or {
-            ($d any:expr, $d raw:ident => $d body:expr, $d it:ident => $d shared:expr) => {{
-                use $crate::raw::any::AnyFilter as Any;
-                match $d any {
-                    $(Any::$fixed($d raw) => $d body,)*
-                    $(Any::$semi($d raw) => $d body,)*
-                    Any::Growing($d raw) => $d body,
-                    Any::Counting($d raw) => $d body,
-                    #[cfg(feature = "shared")]
-                    Any::Shared($d it) => $d shared,
-                }
-            }};
-        }
-
-        /// Runs `$body` with `$raw` bound to the operations of the filter: the raw filter, or
-        /// [`AnyCounting`].
-        macro_rules! with_operations {
-            ($d any:expr, $d raw:ident => $d body:expr) => {
-                $crate::raw::any::with_operations_or!(
-                    $d any,
-                    $d raw => $d body,
-                    shared => $crate::raw::any::with_shared!(shared, $d raw => $d body)
-                )
             };
         }
 
-        /// As `with_operations`, for a call of one item: a filter that processes share has it out of line,
-        /// so that its layouts add nothing to the code of the others.
-        macro_rules! with_calls {
-            ($d any:expr, $d raw:ident => $d body:expr) => {
-                $crate::raw::any::with_operations_or!($d any, $d raw => $d body, $d raw => $d body)
+        macro_rules! each_counting {
+            ($d any:expr, $d raw:ident => $d body:expr, $d group:ident => $d of_group:expr) => {
+                match $d any {
+                    $(AnyCounting::$counting($d raw) => $d body,)*
+                    AnyCounting::Growing4($d raw) => $d body,
+                    AnyCounting::Growing8($d raw) => $d body,
+                }
             };
         }
 
-        /// The variant of a `Series`, made by `$make`, in which `$layout` is its layout.
-        macro_rules! of_series {
-            ($d series:expr, $d layout:ident => $d make:expr) => {{
-                use $crate::{
-                    geometry::Series,
-                    raw::any::{AnyCounting, AnyFilter as Any},
-                    table::layout,
-                };
+        #[cfg(feature = "shared")]
+        macro_rules! each_shared {
+            ($d any:expr, $d raw:ident => $d body:expr, $d group:ident => $d of_group:expr) => {
+                match $d any {
+                    $(AnyShared::$fixed($d raw) => $d body,)*
+                    $(AnyShared::$semi($d raw) => $d body,)*
+                    AnyShared::Growing($d raw) => $d body,
+                }
+            };
+        }
+
+        macro_rules! each_expiring {
+            ($d any:expr, $d raw:ident => $d body:expr, $d group:ident => $d of_group:expr) => {
+                match $d any {
+                    $(AnyExpiring::$expiring($d raw) => $d body,)*
+                    AnyExpiring::Growing($d raw) => $d body,
+                    #[cfg(feature = "shared")]
+                    AnyExpiring::Shared($d group) => $d of_group,
+                }
+            };
+        }
+
+        #[cfg(feature = "shared")]
+        macro_rules! each_shared_expiring {
+            ($d any:expr, $d raw:ident => $d body:expr, $d group:ident => $d of_group:expr) => {
+                match $d any {
+                    $(AnySharedExpiring::$expiring($d raw) => $d body,)*
+                }
+            };
+        }
+
+        /// The variant with the layout of a `Series`. `$make` makes the filter in the layout `$layout`.
+        macro_rules! plain_of {
+            ($d series:expr, $d layout:ident => $d make:expr) => {
                 match $d series {
                     $(Series { levels: 0, fingerprint_bits: $bits, prefixes: 0, counter_bits: 0, .. } => {
                         type $d layout = layout::$fixed;
-                        Any::$fixed($d make)
+                        AnyFilter::$fixed($d make)
                     })*
-                    $(Series { levels: 0, fingerprint_bits: $raw, prefixes: $prefixes, counter_bits: 0, .. } => {
+                    $(Series { levels: 0, fingerprint_bits: $raw_bits, prefixes: $prefixes, counter_bits: 0, .. } => {
                         type $d layout = layout::$semi;
-                        Any::$semi($d make)
+                        AnyFilter::$semi($d make)
                     })*
                     $(Series { levels: 0, fingerprint_bits: $rest, counter_bits: $counter, .. } => {
                         type $d layout = layout::$counting;
-                        Any::Counting(AnyCounting::$counting(Box::new($d make)))
+                        AnyFilter::Counting(AnyCounting::$counting(Box::new($d make)))
                     })*
                     Series { levels: 0, .. } => unreachable!("no fixed layout is {:?}", $d series),
                     Series { counter_bits: 0, .. } => {
-                        type $d layout = layout::Growing;
-                        Any::Growing($d make)
+                        type $d layout = Growing;
+                        AnyFilter::Growing($d make)
                     }
                     Series { counter_bits: 4, .. } => {
-                        type $d layout = layout::GrowingCounting<4>;
-                        Any::Counting(AnyCounting::Growing4(Box::new($d make)))
+                        type $d layout = GrowingCounting<4>;
+                        AnyFilter::Counting(AnyCounting::Growing4(Box::new($d make)))
                     }
                     _ => {
-                        type $d layout = layout::GrowingCounting<8>;
-                        Any::Counting(AnyCounting::Growing8(Box::new($d make)))
+                        type $d layout = GrowingCounting<8>;
+                        AnyFilter::Counting(AnyCounting::Growing8(Box::new($d make)))
                     }
-                }
-            }};
-        }
-
-        /// Runs `$body` with `$raw` bound to the raw filter, in each layout of a filter that processes
-        /// share.
-        #[cfg(feature = "shared")]
-        macro_rules! with_shared {
-            ($d shared:expr, $d raw:ident => $d body:expr) => {
-                match $d shared {
-                    $($crate::raw::any::AnyShared::$fixed($d raw) => $d body,)*
-                    $($crate::raw::any::AnyShared::$semi($d raw) => $d body,)*
-                    $crate::raw::any::AnyShared::Growing($d raw) => $d body,
                 }
             };
         }
 
-        /// As `of_series`, of a filter that processes share. `$make` is an option, and so is the result.
-        #[cfg(feature = "shared")]
-        macro_rules! of_shared_series {
-            ($d series:expr, $d layout:ident => $d make:expr) => {{
-                use $crate::{geometry::Series, raw::any::{AnyFilter, AnyShared as Any}, table::layout};
+        macro_rules! expiring_of {
+            ($d series:expr, $d layout:ident => $d make:expr) => {
                 match $d series {
-                    $(Series { levels: 0, fingerprint_bits: $bits, prefixes: 0, counter_bits: 0, .. } => {
-                        type $d layout = layout::Shared<layout::$fixed>;
-                        $d make.map(|raw| AnyFilter::Shared(Any::$fixed(Box::new(raw))))
+                    $(Series { levels: 0, fingerprint_bits: $short, .. } => {
+                        type $d layout = layout::$expiring;
+                        AnyExpiring::$expiring($d make)
                     })*
-                    $(Series { levels: 0, fingerprint_bits: $raw, prefixes: $prefixes, counter_bits: 0, .. } => {
-                        type $d layout = layout::Shared<layout::$semi>;
-                        $d make.map(|raw| AnyFilter::Shared(Any::$semi(Box::new(raw))))
+                    Series { levels: 0, .. } => {
+                        unreachable!("no expiring layout is {:?}", $d series)
+                    }
+                    _ => {
+                        type $d layout = GrowingExpiring;
+                        AnyExpiring::Growing($d make)
+                    }
+                }
+            };
+        }
+
+        impl Layouts for AnyFilter {
+            fn new(geometry: &Geometry, oldest: u64) -> Option<Self> {
+                Some(plain_of!(geometry.series, L => RawFilter::<L>::empty(geometry, oldest)?))
+            }
+
+            fn for_images(geometry: Geometry, doublings: u32) -> Result<Self, SnapshotError> {
+                Ok(plain_of!(geometry.series, L => RawFilter::<L>::for_images(geometry, doublings)?))
+            }
+
+            #[cfg(feature = "shared")]
+            fn in_words(geometry: &Geometry, oldest: u64, place: SharedPlace) -> Option<Self> {
+                let (buckets, levels) = (geometry.buckets, geometry.series.table_levels());
+                Some(Self::Shared(match geometry.series {
+                    $(Series { levels: 0, fingerprint_bits: $bits, prefixes: 0, counter_bits: 0, .. } => {
+                        AnyShared::$fixed(Box::new(RawFilter::in_words(buckets, levels, oldest, place)?))
+                    })*
+                    $(Series { levels: 0, fingerprint_bits: $raw_bits, prefixes: $prefixes, counter_bits: 0, .. } => {
+                        AnyShared::$semi(Box::new(RawFilter::in_words(buckets, levels, oldest, place)?))
                     })*
                     Series { levels: 1.., counter_bits: 0, .. } => {
-                        type $d layout = layout::Shared<layout::Growing>;
-                        $d make.map(|raw| AnyFilter::Shared(Any::Growing(Box::new(raw))))
+                        AnyShared::Growing(Box::new(RawFilter::in_words(buckets, levels, oldest, place)?))
                     }
-                    _ => None,
-                }
-            }};
-        }
-
-        #[cfg(feature = "shared")]
-        impl AnyShared {
-            #[inline(never)]
-            pub(crate) fn insert_by_hash(&self, hash: u64) -> Result<(), InsertError> {
-                with_shared!(self, raw => raw.insert_by_hash(hash))
-            }
-
-            #[inline(never)]
-            pub(crate) fn insert_unique_by_hash(&self, hash: u64) -> Result<bool, InsertError> {
-                with_shared!(self, raw => raw.insert_unique_by_hash(hash))
-            }
-
-            #[inline(never)]
-            pub(crate) fn remove_by_hash(&self, hash: u64) -> bool {
-                with_shared!(self, raw => raw.remove_by_hash(hash))
-            }
-
-            #[inline(never)]
-            pub(crate) fn count_by_hash(&self, hash: u64) -> usize {
-                with_shared!(self, raw => raw.count_by_hash(hash))
+                    _ => return None,
+                }))
             }
         }
 
-        /// As `with_layout`, of a filter that processes share; `$other` if it is none.
-        #[cfg(feature = "shared")]
-        macro_rules! with_shared_layout {
-            ($d any:expr, $d raw:ident => $d body:expr, else $d other:expr) => {{
-                match $d any {
-                    $crate::raw::any::AnyFilter::Shared(shared) => {
-                        $crate::raw::any::with_shared!(shared, $d raw => $d body)
-                    }
-                    _ => $d other,
-                }
-            }};
-        }
+        impl Layouts for AnyExpiring {
+            fn new(geometry: &Geometry, oldest: u64) -> Option<Self> {
+                Some(expiring_of!(geometry.series, L => RawFilter::<L>::empty(geometry, oldest)?))
+            }
 
-        #[cfg(feature = "shared")]
-        pub(crate) use {of_shared_series, with_shared, with_shared_layout};
-        pub(crate) use {of_series, with_calls, with_layout, with_operations, with_operations_or};
+            fn for_images(geometry: Geometry, doublings: u32) -> Result<Self, SnapshotError> {
+                Ok(expiring_of!(geometry.series, L => RawFilter::<L>::for_images(geometry, doublings)?))
+            }
+
+            #[cfg(feature = "shared")]
+            fn in_words(geometry: &Geometry, oldest: u64, place: SharedPlace) -> Option<Self> {
+                let (buckets, levels) = (geometry.buckets, geometry.series.table_levels());
+                Some(Self::Shared(match geometry.series {
+                    $(Series { levels: 0, fingerprint_bits: $short, .. } => {
+                        AnySharedExpiring::$expiring(Box::new(RawFilter::in_words(buckets, levels, oldest, place)?))
+                    })*
+                    _ => return None,
+                }))
+            }
+        }
     };
 }
 
-layouts!(any_filter, $);
+layouts!(any, $);
+
+operations!(implement {
+    AnyFilter,
+    each each_plain,
+    calls (always),
+    batches in_layout,
+    contains {
+        /// The usual layouts come first and inline: comparisons instead of an indirect jump and a call.
+        #[inline(always)]
+        fn contains(&self, hash: u64) -> bool {
+            match self {
+                Self::F15x4(raw) => raw.contains(raw.class(hash)),
+                Self::Growing(raw) => raw.contains(raw.class(hash)),
+                _ => self.contains_in_other_layouts(hash),
+            }
+        }
+    }
+});
+
+operations!(implement {
+    AnyCounting,
+    each each_counting,
+    calls (never),
+    batches collected,
+    contains {
+        #[inline(always)]
+        fn contains(&self, hash: u64) -> bool {
+            each_counting!(self, raw => raw.contains_hash(hash), _group => false)
+        }
+    }
+});
+
+#[cfg(feature = "shared")]
+operations!(implement {
+    AnyShared,
+    each each_shared,
+    calls (never),
+    batches in_layout,
+    contains {
+        #[inline(always)]
+        fn contains(&self, hash: u64) -> bool {
+            each_shared!(self, raw => raw.contains_hash(hash), _group => false)
+        }
+    }
+});
+
+operations!(implement {
+    AnyExpiring,
+    each each_expiring,
+    calls (always),
+    batches in_layout,
+    contains {
+        #[inline(always)]
+        fn contains(&self, hash: u64) -> bool {
+            match self {
+                // It needs more registers than the other layouts. Inlined, it would slow them down.
+                Self::Growing(raw) => raw.contains_hash(hash),
+                _ => each_expiring!(
+                    self,
+                    raw => raw.contains(raw.class(hash)),
+                    group => group.contains(hash)
+                ),
+            }
+        }
+    }
+});
+
+#[cfg(feature = "shared")]
+operations!(implement {
+    AnySharedExpiring,
+    each each_shared_expiring,
+    calls (never),
+    batches in_layout,
+    contains {
+        #[inline(never)]
+        fn contains(&self, hash: u64) -> bool {
+            each_shared_expiring!(self, raw => raw.contains(raw.class(hash)), _group => false)
+        }
+    }
+});
+
+operations_of_time!(implement_timed { AnyExpiring, each each_expiring });
+
+#[cfg(feature = "shared")]
+operations_of_time!(implement_timed { AnySharedExpiring, each each_shared_expiring });
 
 impl AnyFilter {
-    /// `RawFilter::scan_copies`.
-    pub(crate) fn scan_copies<E: ScanError>(
-        &self,
-        take: &mut dyn FnMut(&[Seen]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        with_layout!(self, raw => raw.scan_copies(take))
-    }
-
-    /// An empty filter; `None` if there is no memory.
-    pub(crate) fn new(geometry: &Geometry) -> Option<Self> {
-        let (buckets, levels) = (geometry.buckets, geometry.series.table_levels());
-        Some(of_series!(geometry.series, L => {
-            RawFilter::<L>::new(buckets, levels)?.growing_early()
-        }))
+    #[inline(never)]
+    pub(crate) fn contains_in_other_layouts(&self, hash: u64) -> bool {
+        each_plain!(self, raw => raw.contains_hash(hash), group => group.contains(hash))
     }
 }

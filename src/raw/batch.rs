@@ -147,11 +147,10 @@ impl<L: Layout> RawFilter<L> {
         &self,
         items: &[T],
         hash: impl Fn(&T) -> u64,
+        answers: &mut [()],
     ) -> Result<(), BatchError> {
         let mut tally = Tally::of(self);
-        // A slice of nothings takes no memory.
-        let mut results = vec![(); items.len()];
-        self.insert_each(items, hash, &mut results, |class, ()| {
+        self.insert_each(items, hash, answers, |class, ()| {
             self.insert_uncounted(class)?;
             tally.count_inserted();
             Ok(())
@@ -161,7 +160,7 @@ impl<L: Layout> RawFilter<L> {
     /// Passes the class of each of `items` to `insert`, up to the first one that fails, and stores
     /// the answers: [`insert_unique`](Self::insert_unique) or another operation that inserts.
     #[inline(always)]
-    pub(crate) fn insert_all_with<T>(
+    fn insert_all_with<T>(
         &self,
         items: &[T],
         hash: impl Fn(&T) -> u64,
@@ -183,6 +182,26 @@ impl<L: Layout> RawFilter<L> {
         answers: &mut [bool],
     ) -> Result<(), BatchError> {
         self.insert_all_with(items, hash, answers, Self::insert_unique)
+    }
+
+    #[inline(always)]
+    pub(crate) fn insert_or_refresh_all<T>(
+        &self,
+        items: &[T],
+        hash: impl Fn(&T) -> u64,
+        answers: &mut [bool],
+    ) -> Result<(), BatchError> {
+        self.insert_all_with(items, hash, answers, Self::insert_or_refresh)
+    }
+
+    #[inline(always)]
+    pub(crate) fn refresh_all<T>(
+        &self,
+        items: &[T],
+        hash: impl Fn(&T) -> u64,
+        answers: &mut [bool],
+    ) -> Result<(), BatchError> {
+        self.insert_all_with(items, hash, answers, Self::refresh)
     }
 
     /// Passes each class to `insert`, up to the first one that fails. For a class that needs room

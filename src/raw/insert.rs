@@ -38,11 +38,14 @@ impl<L: Layout> RawFilter<L> {
     /// [`insert`](Self::insert) by hash.
     #[inline]
     pub(crate) fn insert_by_hash(&self, hash: u64) -> Result<(), InsertError> {
+        if L::Storage::SHARED {
+            return self.insert_hash(hash);
+        }
         self.insert(self.class(hash))
     }
 
-    /// [`insert`](Self::insert) by hash, always inlined, so that the class is in registers.
-    #[cfg(feature = "shared")]
+    /// [`insert`](Self::insert) by hash in a filter that processes share, always inlined, so that the
+    /// class is in registers.
     #[inline(always)]
     pub(crate) fn insert_hash(&self, hash: u64) -> Result<(), InsertError> {
         // Before the exchange of the claim, because loads after it would wait for it.

@@ -63,7 +63,6 @@ impl Count<'_> {
     }
 
     /// As [`Len::subtract`].
-    #[cfg(feature = "shared")]
     #[inline(always)]
     pub(crate) fn subtract(self, by: u64) {
         // Relaxed: as in `Len::add`.

@@ -17,6 +17,7 @@ pub(super) use oldest::PATIENCE;
 use super::{RawFilter, copies::holds_copy, version::Version};
 use crate::{
     fault::faulty,
+    memory::Storage,
     step::Step,
     sync,
     table::{
@@ -44,11 +45,14 @@ impl<L: Layout> RawFilter<L> {
     /// [`remove`](Self::remove) by hash.
     #[inline]
     pub(crate) fn remove_by_hash(&self, hash: u64) -> bool {
+        if L::Storage::SHARED {
+            return self.remove_hash(hash);
+        }
         self.remove(self.class(hash))
     }
 
-    /// [`remove`](Self::remove) by hash, always inlined, so that the class is in registers.
-    #[cfg(feature = "shared")]
+    /// [`remove`](Self::remove) by hash in a filter that processes share, always inlined, so that the
+    /// class is in registers.
     #[inline(always)]
     pub(crate) fn remove_hash(&self, hash: u64) -> bool {
         // As in `insert_hash`.

@@ -3,17 +3,21 @@
 use super::{Now, RawFilter, frontier::chunk_buckets};
 use crate::{
     error::SnapshotError,
+    fault::faulty,
     geometry::Geometry,
     memory::Extra,
     table::{
         Table,
         layout::{Layout, Word},
         scan::Restored,
-        time::{Moment, Time, beginning::Beginning},
+        time::{
+            Moment, Time,
+            beginning::{Beginning, Reading},
+        },
         word::Bucket,
     },
 };
-use std::ops::Range;
+use std::{ops::Range, time::Duration};
 
 /// The time of a filter that is restored.
 pub(crate) struct Restart<'a> {
@@ -35,6 +39,27 @@ pub(crate) struct Restart<'a> {
 pub(crate) const CYCLE: u64 = 1 << 62;
 
 impl<L: Layout> RawFilter<L> {
+    /// The epoch now, after a scan, and its age by the clock `clock`.
+    pub(crate) fn end_and_age(&self, clock: impl Fn() -> Reading) -> (u64, Duration) {
+        loop {
+            let now = self.moment();
+            if let Some(age) = self.time.age(now, clock()) {
+                return (now.number(), age);
+            }
+        }
+    }
+
+    /// The current epoch, and what is known of its beginning.
+    ///
+    /// The beginning is read first. Otherwise a later epoch could begin between the reads, and the
+    /// copy would have the beginning of that later epoch. It would then consider its own epoch
+    /// over, and never end it.
+    pub(crate) fn end_and_beginning(&self) -> (u64, Beginning) {
+        let early = faulty!(None, EndBeforeBeginning => Some(self.moment().number()));
+        let beginning = self.time.beginning();
+        (early.unwrap_or_else(|| self.moment().number()), beginning)
+    }
+
     /// A filter with room for all planes after this number of doublings, whose words are all to be
     /// stored.
     pub(crate) fn for_images(geometry: Geometry, doublings: u32) -> Result<Self, SnapshotError> {

@@ -239,12 +239,14 @@ impl<L: Layout> RawFilter<L> {
     /// [`insert_unique`](Self::insert_unique) by hash.
     #[inline]
     pub(crate) fn insert_unique_by_hash(&self, hash: u64) -> Result<bool, InsertError> {
+        if L::Storage::SHARED {
+            return self.insert_unique_hash(hash);
+        }
         self.insert_unique(self.class(hash))
     }
 
     /// [`insert_unique`](Self::insert_unique) by hash in a filter that processes share. It is not
     /// inlined, but the class is made within it, in registers.
-    #[cfg(feature = "shared")]
     #[inline(never)]
     pub(crate) fn insert_unique_hash(&self, hash: u64) -> Result<bool, InsertError> {
         let class = self.class(hash);

@@ -1,19 +1,26 @@
-//! The public decoder for snapshots of a plain filter.
+//! The public decoder for snapshots.
 
 use super::{
     decode::{Body, Came, Decoder, Next},
     header::{HEADER_BYTES, Header},
     passes::Passes,
     place::Place,
-    stream::{CHUNK_FOLLOWS, PASS_ENDS},
+    stream::{END_OF_TIME, pass_ends},
 };
-use crate::{error::SnapshotError, filter::CuckooFilter, hash::SeededState};
-use std::{fmt, hash::BuildHasher};
+use crate::{
+    error::SnapshotError,
+    filter::Filter,
+    hash::SeededState,
+    lifetime::{Expiring, Forever, Kind, Lifetime},
+    raw::restore::CYCLE,
+    table::time::beginning::Beginning,
+};
+use std::{fmt, hash::BuildHasher, time::Duration};
 
-/// Builds a [`CuckooFilter`] from a snapshot that arrives in pieces, for example from a network.
+/// Builds a [`CuckooFilter`](crate::CuckooFilter) from a snapshot that arrives in pieces, for example from a network.
 ///
-/// Unlike [`read_from`](CuckooFilter::read_from), it needs no blocking reader.
-/// [`ExpiringSnapshotDecoder`](crate::ExpiringSnapshotDecoder) does the same for snapshots of an
+/// Unlike [`read_from`](crate::CuckooFilter::read_from), it needs no blocking reader.
+/// [`ExpiringSnapshotDecoder`] does the same for snapshots of an
 /// [`ExpiringFilter`](crate::ExpiringFilter).
 ///
 /// A snapshot of a few bytes can claim a filter of many gigabytes, so the caller sets a limit for
@@ -36,9 +43,15 @@ use std::{fmt, hash::BuildHasher};
 /// assert!(decoder.finish()?.contains("ani"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct SnapshotDecoder(Decoder<Plain>);
+pub type SnapshotDecoder = FilterDecoder<Forever>;
 
-impl SnapshotDecoder {
+/// A [`SnapshotDecoder`] for snapshots of an [`ExpiringFilter`](crate::ExpiringFilter).
+pub type ExpiringSnapshotDecoder = FilterDecoder<Expiring>;
+
+/// Builds a [`Filter`] from a snapshot that arrives in pieces: see [`SnapshotDecoder`].
+pub struct FilterDecoder<T: Lifetime>(Decoder<Content<T>>);
+
+impl<T: Lifetime> FilterDecoder<T> {
     /// A decoder for a filter whose buckets occupy at most `max_bytes`, at 8 bytes each.
     #[must_use]
     pub fn new(max_bytes: usize) -> Self {
@@ -85,8 +98,8 @@ impl SnapshotDecoder {
     /// [`SnapshotError::Truncated`] if the snapshot is not [complete](Self::is_complete).
     /// [`SnapshotError::Hasher`] if the filter used another hasher. Other variants say what is
     /// wrong with the bytes.
-    pub fn finish(self) -> Result<CuckooFilter, SnapshotError> {
-        self.0.finish()?.finish(SeededState::new)
+    pub fn finish(self) -> Result<Filter<SeededState, T>, SnapshotError> {
+        self.0.finish()?.finish(SeededState::new, Duration::ZERO)
     }
 
     /// Returns the filter, which used `hasher`. O(1).
@@ -111,64 +124,171 @@ impl SnapshotDecoder {
     pub fn finish_with_hasher<S: BuildHasher + 'static>(
         self,
         hasher: S,
-    ) -> Result<CuckooFilter<S>, SnapshotError> {
-        self.0.finish()?.finish(|_| hasher)
+    ) -> Result<Filter<S, T>, SnapshotError> {
+        self.0.finish()?.finish(|_| hasher, Duration::ZERO)
     }
 }
 
-impl fmt::Debug for SnapshotDecoder {
+impl<T: Lifetime> fmt::Debug for FilterDecoder<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SnapshotDecoder")
+        f.debug_struct("FilterDecoder")
             .field("is_complete", &self.is_complete())
             .field("memory_usage", &self.memory_usage())
             .finish_non_exhaustive()
     }
 }
 
-/// The bytes after the header: passes over the filter. The last one counts.
-pub(super) struct Plain {
-    header: Header,
-    passes: Passes<Place>,
+impl FilterDecoder<Expiring> {
+    /// Returns the filter, and lets the time pass since the snapshot was written, as
+    /// [`ExpiringFilter::restore`]. O(buckets) if epochs begin in that time.
+    ///
+    /// ```
+    /// use guira::{ExpiringFilter, ExpiringSnapshotDecoder};
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+    /// filter.insert("ani")?;
+    ///
+    /// let mut decoder = ExpiringSnapshotDecoder::new(1 << 20);
+    /// decoder.feed(&filter.to_bytes())?;
+    /// assert!(!decoder.restore(Duration::from_secs(3600))?.contains("ani"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`finish`](Self::finish).
+    pub fn restore(
+        self,
+        elapsed: Duration,
+    ) -> Result<Filter<SeededState, Expiring>, SnapshotError> {
+        self.0.finish()?.finish(SeededState::new, elapsed)
+    }
+
+    /// [`restore`](Self::restore) for a filter that used `hasher`.
+    ///
+    /// # Errors
+    ///
+    /// As [`finish`](Self::finish).
+    pub fn restore_with_hasher<S: BuildHasher + 'static>(
+        self,
+        hasher: S,
+        elapsed: Duration,
+    ) -> Result<Filter<S, Expiring>, SnapshotError> {
+        self.0.finish()?.finish(|_| hasher, elapsed)
+    }
 }
 
-impl Plain {
+/// What a number of the snapshot is.
+#[derive(Clone, Copy)]
+enum Number {
+    /// The epoch of the chunk that follows, or the end of the pass.
+    OfChunk,
+    /// The last epoch.
+    End,
+    /// How long it has lasted, in nanoseconds.
+    Age,
+}
+
+/// What follows the header.
+pub(super) struct Content<T: Kind> {
+    header: Header,
+    passes: Passes<Place<T>>,
+    next: Number,
+    last: u64,
+    age: Duration,
+}
+
+impl<T: Lifetime> Content<T> {
+    /// The filter, after it was not in use for `elapsed`.
     pub(super) fn finish<S: BuildHasher + 'static>(
         self,
         hasher: impl FnOnce(u64) -> S,
-    ) -> Result<CuckooFilter<S>, SnapshotError> {
+        elapsed: Duration,
+    ) -> Result<Filter<S, T>, SnapshotError> {
         let hasher = self.header.hashing.hasher(hasher)?;
-        self.passes.finish()?.finish(hasher)
+        let place = self.passes.finish()?;
+        if !T::EXPIRES {
+            return place.finish(hasher, 0, Beginning::default());
+        }
+        let (begun, age) = self.header.window.pass(self.age, elapsed);
+        // No overflow: both are below 2^63.
+        let epoch = self.last + begun;
+        place.finish(hasher, epoch, Beginning::in_epoch(epoch % CYCLE, age))
+    }
+
+    fn take_epoch(&mut self, epoch: u64) -> Result<(), SnapshotError> {
+        let refuse = |what| Err(SnapshotError::Geometry { what, found: epoch });
+        if !T::EXPIRES && epoch != 0 {
+            return refuse("chunk tag");
+        }
+        if !(self.last..END_OF_TIME).contains(&epoch) {
+            return refuse("epoch");
+        }
+        self.last = epoch;
+        Ok(())
+    }
+
+    fn take_age(&mut self, nanos: u64) -> Result<Next, SnapshotError> {
+        self.age = Duration::from_nanos(nanos);
+        if self.age >= self.header.window.epoch_length() {
+            return Err(SnapshotError::Geometry {
+                what: "nanoseconds of the epoch",
+                found: nanos,
+            });
+        }
+        Ok(Next::Sum)
     }
 }
 
-impl Body for Plain {
+impl<T: Lifetime> Body for Content<T> {
     fn begin(header: &[u8; HEADER_BYTES], most: usize) -> Result<(Self, Next), SnapshotError> {
-        let header = Header::from_bytes(header)?;
-        let passes = Passes::new(header.geometry, most);
-        Ok((Self { header, passes }, Next::Number))
+        let header = Header::from_bytes::<T>(header)?;
+        let body = Self {
+            passes: Passes::new(header.geometry, most),
+            header,
+            next: Number::OfChunk,
+            last: 0,
+            age: Duration::ZERO,
+        };
+        Ok((body, Next::Number))
     }
 
     fn number(&mut self, number: u64, _: Came<'_>) -> Result<Next, SnapshotError> {
-        let Some(next) = self.passes.next_chunk() else {
+        let Some(chunk) = self.passes.next_chunk() else {
             return self.passes.begin(number);
         };
-        match number {
-            CHUNK_FOLLOWS => Ok(next),
-            PASS_ENDS if self.passes.end() => Ok(Next::Number),
-            found => Err(SnapshotError::Geometry {
-                what: "chunk tag",
-                found,
-            }),
+        match self.next {
+            Number::OfChunk if number == pass_ends::<T>() && self.passes.end() => {
+                // A thread that helps with the next pass may have read its first chunks before the last
+                // ones of this pass were read.
+                self.last = 0;
+                Ok(Next::Number)
+            }
+            Number::OfChunk => {
+                self.take_epoch(number)?;
+                Ok(chunk)
+            }
+            Number::End => {
+                self.take_epoch(number)?;
+                self.next = Number::Age;
+                Ok(Next::Number)
+            }
+            Number::Age => self.take_age(number),
         }
     }
 
     fn chunk(&mut self, came: Came<'_>) -> Result<Next, SnapshotError> {
-        let geometry = self.header.geometry;
-        let make = |doublings| Place::new(geometry, doublings);
-        Ok(match self.passes.put(came, CHUNK_FOLLOWS, make)? {
-            true => Next::Sum,
-            false => Next::Number,
-        })
+        let header = self.header;
+        let make = |doublings| Place::new(header, doublings);
+        let is_last = self.passes.put(came, self.last, make)?;
+        if is_last && !T::EXPIRES {
+            return Ok(Next::Sum);
+        }
+        if is_last {
+            self.next = Number::End;
+        }
+        Ok(Next::Number)
     }
 
     fn buckets(&self) -> usize {

@@ -1,16 +1,24 @@
 //! The header of a snapshot, before its words. A header with a checksum describes an empty filter.
 
 use super::summed::fill;
-use crate::{error::SnapshotError, filter::CuckooFilter, geometry::Geometry, hash::SeededState};
+use crate::{
+    error::SnapshotError,
+    filter::Filter,
+    geometry::Geometry,
+    hash::SeededState,
+    lifetime::{Lifetime, MIN_EPOCH, Window},
+};
 use std::{
     any::Any,
     hash::{BuildHasher, Hasher},
+    time::Duration,
 };
 
-/// The version of the format that is written. No other version is read.
+/// The version of the format. It changes when a snapshot of an earlier version is no longer read.
 const VERSION: u32 = 2;
 
-const MAGIC: [u8; 8] = *b"guira\x1a\r\n";
+/// The first bytes: those of a filter whose items stay, and of one whose items expire.
+const MAGIC: [[u8; 8]; 2] = [*b"guira\x1a\r\n", *b"guirax\r\n"];
 
 /// The number and the text that [`probe`] hashes to tell hashers apart.
 const PROBE: (u64, &[u8]) = (
@@ -19,8 +27,10 @@ const PROBE: (u64, &[u8]) = (
 );
 
 /// The contents of a header.
+#[derive(Clone, Copy)]
 pub(crate) struct Header {
     pub(crate) geometry: Geometry,
+    pub(crate) window: Window,
     pub(crate) hashing: Hashing,
 }
 
@@ -39,46 +49,116 @@ pub(crate) const HEADER_BYTES: usize = 64;
 pub(crate) const BYTES_WITH_CHECKSUM: usize = HEADER_BYTES + size_of::<u32>();
 
 impl Header {
-    pub(crate) fn of<S: BuildHasher + 'static>(filter: &CuckooFilter<S>) -> Self {
+    pub(crate) fn of<S: BuildHasher + 'static, T: Lifetime>(filter: &Filter<S, T>) -> Self {
         Self {
             geometry: filter.geometry(),
+            window: filter.window(),
             hashing: Hashing::of(filter.hasher()),
         }
     }
 
-    pub(crate) fn to_bytes(&self) -> [u8; HEADER_BYTES] {
-        let Geometry {
-            series,
-            buckets,
+    pub(crate) fn to_bytes(self) -> [u8; HEADER_BYTES] {
+        let (
+            Geometry {
+                series, buckets, ..
+            },
+            window,
+        ) = (self.geometry, self.window);
+        let (capacity, max_capacity) = (window.capacity as u64, window.max_capacity as u64);
+        let Hashing { seed, probe } = self.hashing;
+        let (bits, slots) = (series.fingerprint_bits, series.slots(0) as u32);
+        if window.epochs == 0 {
+            let small = [bits, slots, series.levels, series.prefixes];
+            let counter_bits = series.counter_bits.into();
+            let numbers = [
+                buckets as u64,
+                capacity,
+                max_capacity,
+                seed,
+                probe,
+                counter_bits,
+            ];
+            return encode(MAGIC[0], small, numbers);
+        }
+        // There are at most 2^32 buckets, and an even number of them.
+        let pairs = buckets as u64 / 2;
+        let small = [bits, slots, window.epochs, series.levels];
+        let numbers = [
+            pairs | u64::from(window.ttl.subsec_nanos()) << 32,
             capacity,
             max_capacity,
-        } = self.geometry;
-        let small = [
-            series.fingerprint_bits,
-            series.slots(0) as u32,
-            series.levels,
-            series.prefixes,
+            window.ttl.as_secs(),
+            seed,
+            probe,
         ];
-        let numbers = [
-            buckets as u64,
-            capacity as u64,
-            max_capacity as u64,
-            self.hashing.seed,
-            self.hashing.probe,
-            series.counter_bits.into(),
-        ];
-        encode((MAGIC, VERSION), small, numbers)
+        encode(MAGIC[1], small, numbers)
     }
 
-    pub(crate) fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> Result<Self, SnapshotError> {
-        let ([bits, slots, levels, prefixes], numbers) = decode(bytes, (MAGIC, VERSION))?;
-        let [buckets, capacity, max_capacity, seed, probe, counter_bits] = numbers;
+    /// The header of a filter with this lifetime.
+    pub(crate) fn from_bytes<T: Lifetime>(
+        bytes: &[u8; HEADER_BYTES],
+    ) -> Result<Self, SnapshotError> {
+        let (small, numbers) = decode(bytes, MAGIC[usize::from(T::EXPIRES)])?;
+        if T::EXPIRES {
+            Self::of_expiring(small, numbers)
+        } else {
+            Self::of_plain(small, numbers)
+        }
+    }
+
+    fn of_plain(
+        [bits, slots, levels, prefixes]: [u8; 4],
+        [buckets, capacity, max_capacity, seed, probe, counter_bits]: [u64; 6],
+    ) -> Result<Self, SnapshotError> {
         let geometry = Geometry::from_snapshot(
             (bits.into(), prefixes.into(), slots.into(), levels.into()),
             [buckets, capacity, max_capacity, counter_bits],
         )?;
+        let window = Window {
+            capacity: geometry.capacity,
+            max_capacity: geometry.max_capacity,
+            ttl: Duration::ZERO,
+            epochs: 0,
+        };
         Ok(Self {
             geometry,
+            window,
+            hashing: Hashing { seed, probe },
+        })
+    }
+
+    fn of_expiring(
+        [bits, slots, epochs, levels]: [u8; 4],
+        [
+            pairs_and_nanos,
+            capacity,
+            max_capacity,
+            seconds,
+            seed,
+            probe,
+        ]: [u64; 6],
+    ) -> Result<Self, SnapshotError> {
+        let refuse = |what, found| Err(SnapshotError::Geometry { what, found });
+        let (pairs, nanos) = (pairs_and_nanos as u32, (pairs_and_nanos >> 32) as u32);
+        if nanos >= 1_000_000_000 {
+            return refuse("nanoseconds", nanos.into());
+        }
+        let geometry = Geometry::from_expiring_snapshot(
+            (bits.into(), slots.into(), epochs.into(), levels.into()),
+            [2 * u64::from(pairs), capacity, max_capacity],
+        )?;
+        let window = Window {
+            capacity: capacity as usize,
+            max_capacity: max_capacity as usize,
+            ttl: Duration::new(seconds, nanos),
+            epochs: epochs.into(),
+        };
+        if window.epoch_length() < MIN_EPOCH {
+            return refuse("seconds of a TTL", seconds);
+        }
+        Ok(Self {
+            geometry,
+            window,
             hashing: Hashing { seed, probe },
         })
     }
@@ -100,12 +180,9 @@ pub(crate) fn with_checksum(header: [u8; HEADER_BYTES]) -> [u8; BYTES_WITH_CHECK
 }
 
 /// Applies `from_bytes` to a header that was made by [`with_checksum`].
-pub(crate) fn check_sum<H>(
-    bytes: &[u8],
-    from_bytes: impl FnOnce(&[u8; HEADER_BYTES]) -> Result<H, SnapshotError>,
-) -> Result<H, SnapshotError> {
+pub(crate) fn check_sum<T: Lifetime>(bytes: &[u8]) -> Result<Header, SnapshotError> {
     let (bytes, rest) = bytes.split_first_chunk().ok_or(SnapshotError::Truncated)?;
-    let header = from_bytes(bytes)?;
+    let header = Header::from_bytes::<T>(bytes)?;
     let (stored, rest) = rest.split_first_chunk().ok_or(SnapshotError::Truncated)?;
     if !rest.is_empty() {
         return Err(SnapshotError::TrailingBytes { count: rest.len() });
@@ -130,29 +207,25 @@ pub(crate) fn check_size(buckets: usize, max_bytes: usize) -> Result<(), Snapsho
 }
 
 /// Encodes a header of this format and version: numbers of one byte, then numbers of eight.
-pub(crate) fn encode(
-    (magic, version): ([u8; 8], u32),
-    small: [u32; 4],
-    numbers: [u64; 6],
-) -> [u8; HEADER_BYTES] {
+fn encode(magic: [u8; 8], small: [u32; 4], numbers: [u64; 6]) -> [u8; HEADER_BYTES] {
     let mut bytes = [0; HEADER_BYTES];
     bytes[0..8].copy_from_slice(&magic);
-    bytes[8..12].copy_from_slice(&version.to_le_bytes());
+    bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
     bytes[12..16].copy_from_slice(&small.map(|number| number as u8));
     fill(&mut bytes[16..], &numbers);
     bytes
 }
 
 /// Returns the numbers that were passed to [`encode`], if the format is this one.
-pub(crate) fn decode(
+fn decode(
     bytes: &[u8; HEADER_BYTES],
-    (magic, supported): ([u8; 8], u32),
+    magic: [u8; 8],
 ) -> Result<([u8; 4], [u64; 6]), SnapshotError> {
     let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
     if bytes[0..8] != magic {
         return Err(SnapshotError::Magic);
     }
-    let found = number(8) as u32;
+    let (found, supported) = (number(8) as u32, VERSION);
     if found != supported {
         return Err(SnapshotError::Version { found, supported });
     }

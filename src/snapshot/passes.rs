@@ -3,9 +3,12 @@
 use super::{
     assembly::{Assembly, Place},
     decode::{Came, Next},
-    image::Sink,
 };
-use crate::{error::SnapshotError, geometry::Geometry, raw::frontier::chunk_buckets};
+use crate::{
+    error::SnapshotError,
+    geometry::Geometry,
+    raw::{frontier::chunk_buckets, image::Sink},
+};
 
 /// The passes of a snapshot, as they come, and the filter `P` that the last one becomes.
 pub(crate) struct Passes<P> {

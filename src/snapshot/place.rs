@@ -1,79 +1,89 @@
-//! A plain filter that is built from the words of its snapshot.
+//! A filter that is built from the words of its snapshot.
 
-use super::assembly;
+use super::{assembly, header::Header};
 use crate::{
     error::SnapshotError,
-    filter::CuckooFilter,
-    geometry::Geometry,
+    filter::Filter,
+    lifetime::{Kind, Lifetime},
     raw::{
-        RawFilter,
-        any::{AnyFilter, of_series, with_layout},
+        ops::{Layouts, Ops},
         restore::Restart,
     },
     table::{scan::Restored, time::beginning::Beginning},
 };
 use std::{hash::BuildHasher, ops::Range};
 
-/// A filter that is built chunk by chunk.
-pub(super) struct Place {
-    geometry: Geometry,
-    raw: AnyFilter,
+/// A filter, chunk by chunk.
+pub(super) struct Place<T: Kind> {
+    header: Header,
+    raw: T::Raw,
     restored: Restored,
-    /// The error of the first impossible word. The cause may be corrupted bytes, which the checksum
-    /// reports first.
+    /// For each chunk the epoch in which it was read, if items expire.
+    epochs: Vec<u64>,
+    /// The first word that no filter can have written. It may be wrong because bytes were changed,
+    /// which the checksum says first.
     result: Result<(), SnapshotError>,
 }
 
-impl Place {
+impl<T: Lifetime> Place<T> {
     /// A table with room for all planes after this number of doublings.
-    pub(super) fn new(geometry: Geometry, doublings: u32) -> Result<Self, SnapshotError> {
-        let levels = geometry.series.table_levels();
-        let raw =
-            of_series!(geometry.series, L => RawFilter::<L>::for_images(geometry, doublings)?);
+    pub(super) fn new(header: Header, doublings: u32) -> Result<Self, SnapshotError> {
+        let levels = header.geometry.series.table_levels();
         Ok(Self {
-            geometry,
-            raw,
+            header,
+            raw: T::Raw::for_images(header.geometry, doublings)?,
             restored: Restored::new(levels.first, levels.first + doublings),
+            epochs: Vec::new(),
             result: Ok(()),
         })
     }
 
-    /// Returns the filter, once all its words have arrived.
+    /// The filter in the epoch `epoch`, modulo [`CYCLE`](crate::raw::restore::CYCLE), which began at
+    /// `beginning`, after all its words have come.
     pub(super) fn finish<S: BuildHasher + 'static>(
-        self,
+        mut self,
         hasher: S,
-    ) -> Result<CuckooFilter<S>, SnapshotError> {
-        let Self {
-            geometry,
-            mut raw,
-            restored,
-            result,
-        } = self;
-        result?;
+        epoch: u64,
+        beginning: Beginning,
+    ) -> Result<Filter<S, T>, SnapshotError> {
+        self.result?;
         let restart = Restart {
-            chunks: &[],
-            epoch: 0,
-            oldest: 0,
-            beginning: Beginning::default(),
+            chunks: &self.epochs,
+            epoch,
+            oldest: self.header.window.epochs.into(),
+            beginning,
         };
-        with_layout!(&mut raw, raw => raw.complete(&restored, &restart));
-        Ok(CuckooFilter::of_parts(hasher, raw, geometry))
+        self.raw.complete(&self.restored, &restart);
+        Ok(Filter::of_parts(hasher, self.raw, self.header.window))
     }
 }
 
-impl assembly::Place for Place {
-    /// The number is the tag of a chunk, and does not depend on its words. [`finish`](Self::finish)
-    /// reports impossible words.
-    fn put(&mut self, buckets: Range<usize>, words: &[u64], _: u64) -> Result<(), SnapshotError> {
+impl<T: Kind> assembly::Place for Place<T> {
+    /// The number is the epoch in which the words were read. A word that cannot be is an error of
+    /// [`finish`](Self::finish).
+    fn put(
+        &mut self,
+        buckets: Range<usize>,
+        words: &[u64],
+        epoch: u64,
+    ) -> Result<(), SnapshotError> {
+        if T::EXPIRES {
+            let reserved = self.epochs.try_reserve(1);
+            reserved.map_err(|_| SnapshotError::Memory {
+                buckets: self.header.geometry.buckets,
+            })?;
+            self.epochs.push(epoch);
+        }
         if self.result.is_ok() {
-            let restored = &mut self.restored;
-            self.result =
-                with_layout!(&self.raw, raw => raw.store_chunk(buckets, words, (0, 0), restored));
+            let then = (epoch, self.header.window.epochs.into());
+            self.result = self
+                .raw
+                .store_chunk(buckets, words, then, &mut self.restored);
         }
         Ok(())
     }
 
     fn bytes(&self) -> usize {
-        with_layout!(&self.raw, raw => raw.bytes())
+        size_of::<u64>() * self.epochs.capacity() + self.raw.bytes()
     }
 }

@@ -1,15 +1,16 @@
 //! The bytes of a snapshot, with their checksum, written chunk by chunk.
 
-use super::{header::HEADER_BYTES, image::Sink, summed::Summed};
-use crate::error::SnapshotError;
+use super::{header::HEADER_BYTES, summed::Summed};
+use crate::{error::SnapshotError, lifetime::Kind, raw::image::Sink};
 use std::io::{self, Read, Write};
 
-/// Precedes a chunk of words: the only epoch of a filter without time.
-pub(super) const CHUNK_FOLLOWS: u64 = 0;
+/// Before each chunk is the epoch in which it was read: 0 if items stay. All epochs are below this one.
+pub(super) const END_OF_TIME: u64 = 1 << 63;
 
-/// The tag in place of a chunk, but never of the first one of a pass. The filter has doubled, and
-/// the scan starts again at a higher level.
-pub(super) const PASS_ENDS: u64 = 1;
+/// The number after the last chunk of a pass that is void.
+pub(super) const fn pass_ends<T: Kind>() -> u64 {
+    if T::EXPIRES { u64::MAX } else { 1 }
+}
 
 /// A sink that writes bytes.
 pub(crate) struct Encoder<W> {

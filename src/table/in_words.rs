@@ -101,7 +101,9 @@ impl<L: Layout<Storage = Shared>> Table<L> {
         table.level();
         Some(table)
     }
+}
 
+impl<L: Layout> Table<L> {
     /// The numbers of the progress, if they cannot be right: how many levels are complete, and how many
     /// segments are in use.
     pub(crate) fn wrong_progress(&self) -> Option<[u64; 2]> {

@@ -38,6 +38,8 @@ pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
     const EXPIRES: bool;
     /// The bits of a slot's counter; 0 if each copy has a slot.
     const COUNTER_BITS: u32;
+    /// The prefixes of a fingerprint in semi-sorted words; otherwise 0.
+    const PREFIXES: u64;
     /// The largest fingerprint. Fingerprints start at 1.
     const LARGEST: u64;
     /// The largest entry.
@@ -61,6 +63,7 @@ impl<L: PackedLayout<Time: Time<Packed<L>>>> Layout for L {
     const GROWS: bool = Self::HAS_PHASE;
     const EXPIRES: bool = Self::TAG_BITS != 0 && !Self::COUNTS;
     const COUNTER_BITS: u32 = <Self as Masks>::COUNTER_BITS;
+    const PREFIXES: u64 = 0;
     const LARGEST: u64 = Self::FINGERPRINT;
     const LARGEST_ENTRY: u64 = Self::FINGERPRINT | Self::LAST_TAG << Self::FINGERPRINT_BITS;
     const MAX_LEVEL: u32 = Self::LAST_LEVEL;
@@ -104,6 +107,7 @@ impl<L: Layout> Layout for Shared<L> {
     const GROWS: bool = L::GROWS;
     const EXPIRES: bool = L::EXPIRES;
     const COUNTER_BITS: u32 = L::COUNTER_BITS;
+    const PREFIXES: u64 = L::PREFIXES;
     const LARGEST: u64 = L::LARGEST;
     const LARGEST_ENTRY: u64 = L::LARGEST_ENTRY;
     const MAX_LEVEL: u32 = L::MAX_LEVEL;
@@ -135,6 +139,7 @@ macro_rules! semi_sorted {
             const GROWS: bool = false;
             const EXPIRES: bool = false;
             const COUNTER_BITS: u32 = 0;
+            const PREFIXES: u64 = $prefixes;
             const LARGEST: u64 = ($prefixes << $raw) - 1;
             const LARGEST_ENTRY: u64 = Self::LARGEST;
             const MAX_LEVEL: u32 = 0;

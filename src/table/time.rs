@@ -26,7 +26,7 @@ use crate::{
     step::Step,
     sync::{AtomicU64, Ordering},
 };
-use beginning::Beginning;
+use beginning::{Beginning, Reading};
 use crossbeam_utils::CachePadded;
 #[cfg(feature = "shared")]
 use in_words::InWords;
@@ -49,6 +49,16 @@ pub(crate) trait Time<W: Bucket>: Default + Send + Sync {
 
     /// A time that has come to `now`, whose epoch began at `beginning` and has been swept.
     fn at(now: Self::Now, beginning: Beginning) -> Self;
+
+    /// Records that no copy is dead at the moment `now`.
+    fn note_swept(&self, now: Self::Now);
+
+    /// The age of the epoch of `now`, by the clock that shows `reading`, or what is known of it. `None`
+    /// if another epoch has begun.
+    fn age(&self, now: Self::Now, reading: Reading) -> Option<Duration>;
+
+    /// When the epoch began, as it is known now.
+    fn beginning(&self) -> Beginning;
 }
 
 /// A moment, which determines the copies that count.
@@ -126,6 +136,16 @@ impl<W: Bucket> Time<W> for Timeless {
 
     fn at(_now: Always, _beginning: Beginning) -> Self {
         Self
+    }
+
+    fn note_swept(&self, _now: Always) {}
+
+    fn age(&self, _now: Always, _reading: Reading) -> Option<Duration> {
+        Some(Duration::ZERO)
+    }
+
+    fn beginning(&self) -> Beginning {
+        Beginning::default()
     }
 }
 
@@ -230,6 +250,7 @@ impl<P: Storage> Default for Epochs<P> {
     }
 }
 
+#[cfg(any(test, guira_loom, guira_faults, guira_shuttle))]
 impl Epochs {
     /// The first epoch of a time in which copies with an age of at most `oldest` are live.
     pub(crate) fn new(oldest: u64) -> Self {
@@ -317,6 +338,21 @@ impl<L: PackedLayout, P: Storage> Time<Packed<L>> for Epochs<P> {
             number.store(now.epoch, Ordering::Relaxed);
         }
         time
+    }
+
+    fn note_swept(&self, now: Now) {
+        self.sweep_ends(now);
+    }
+
+    fn age(&self, now: Now, reading: Reading) -> Option<Duration> {
+        let age = self.beginning.age(now.epoch, reading);
+        // It may belong to another epoch if one has begun in the time between.
+        let is_still = Time::<Packed<L>>::is_still(self, now);
+        is_still.then(|| age.unwrap_or_else(|| self.beginning.age_when_made(now.epoch)))
+    }
+
+    fn beginning(&self) -> Beginning {
+        self.beginning.duplicate()
     }
 }
 

@@ -17,7 +17,7 @@
 use super::{Epochs, Timeless, beginning::Beginning};
 use crate::{
     fault::{self, faulty},
-    memory::{LINE, Number, Parts, Shared, SharedWord},
+    memory::{Extra, LINE, Number, Parts, Shared, SharedWord, Storage},
     step::Step,
     sync::Ordering,
 };
@@ -72,7 +72,7 @@ pub(crate) struct Boots {
     base: SharedWord,
 }
 
-impl Epochs<Shared> {
+impl<P: Storage> Epochs<P> {
     /// What the filter's clock showed before the machine started, in nanoseconds. `boot` identifies the
     /// start of the machine.
     ///
@@ -81,7 +81,7 @@ impl Epochs<Shared> {
     /// how often, or where one of them dies. A process that only reads leaves it to others: it need not
     /// `store`.
     pub(crate) fn base(&self, boot: u64, store: bool) -> u64 {
-        let Some(boots) = self.boots.as_deref() else {
+        let Some(boots) = self.boots.get() else {
             return 0;
         };
         let is_known = || {

@@ -10,11 +10,11 @@ use std::{
 
 /// What the clock of a filter that processes share shows.
 #[cfg(feature = "shared")]
-pub(super) type ReadShared = Box<dyn Fn() -> Duration + Send + Sync + UnwindSafe + RefUnwindSafe>;
+pub(crate) type ReadShared = Box<dyn Fn() -> Duration + Send + Sync + UnwindSafe + RefUnwindSafe>;
 
 /// A clock that starts when the filter is made or restored, or one that processes share.
 #[derive(Clone)]
-pub(super) enum Clock {
+pub(crate) enum Clock {
     Own(Stopwatch),
     // In a box within the share, so that the clock is not larger than a moment.
     #[cfg(feature = "shared")]
@@ -22,16 +22,16 @@ pub(super) enum Clock {
 }
 
 impl Clock {
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self::Own(Stopwatch::start())
     }
 
     #[cfg(feature = "shared")]
-    pub(super) fn shared(read: ReadShared) -> Self {
+    pub(crate) fn shared(read: ReadShared) -> Self {
         Self::Shared(Arc::new(read))
     }
 
-    pub(super) fn read(&self) -> Reading {
+    pub(crate) fn read(&self) -> Reading {
         Reading::own(match self {
             Self::Own(stopwatch) => stopwatch.elapsed(),
             #[cfg(feature = "shared")]
@@ -43,7 +43,7 @@ impl Clock {
 /// The monotonic time since it was started.
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 #[derive(Clone, Copy)]
-pub(super) struct Stopwatch(std::time::Instant);
+pub(crate) struct Stopwatch(std::time::Instant);
 
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 impl Stopwatch {
@@ -59,7 +59,7 @@ impl Stopwatch {
 /// The standard library has no clock here, so this one stands still.
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 #[derive(Clone, Copy)]
-pub(super) struct Stopwatch;
+pub(crate) struct Stopwatch;
 
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 impl Stopwatch {

@@ -1,7 +1,11 @@
 //! The public interface to a filter's time: when an epoch begins, and what it leaves to sweep.
 
-use super::{ExpiringFilter, any::with_layout};
-use crate::table::time::beginning::Reading;
+use crate::{
+    filter::Filter,
+    lifetime::{Expiring, Timing},
+    raw::ops::{Ops, TimedOps},
+    table::time::beginning::Reading,
+};
 use std::time::Duration;
 
 /// Time, by the filter's own clock: a monotonic clock that starts when the filter is made,
@@ -10,7 +14,7 @@ use std::time::Duration;
 /// These methods do not exist on `wasm32-unknown-unknown`, where the standard library has no clock.
 /// Use [`tick_at`](Self::tick_at) there, for example with `performance.now()`.
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
-impl<S> ExpiringFilter<S> {
+impl<S> Filter<S, Expiring> {
     /// Lets time pass: begins the next epoch and sweeps dead copies, if the current epoch has lasted
     /// for [`epoch_length`](Self::epoch_length). True if this call began an epoch.
     ///
@@ -35,15 +39,14 @@ impl<S> ExpiringFilter<S> {
     /// ```
     pub fn tick(&self) -> bool {
         let length = self.epoch_length();
-        with_layout!(&self.raw, raw => raw.tick(length, || self.clock.read()))
+        self.raw.tick(length, &|| self.timing.read())
     }
 
     /// [`tick`](Self::tick) without the sweep: begins the next epoch if it is due, and leaves it to
     /// a call of [`sweep`](Self::sweep) to sweep dead copies.
     pub fn begin_due_epoch(&self) -> bool {
         let length = self.epoch_length();
-        let clock = || self.clock.read();
-        with_layout!(&self.raw, raw => raw.begin_due_epoch(length, clock).is_some())
+        self.raw.begin_due_epoch(length, &|| self.timing.read())
     }
 
     /// How long the current epoch has lasted. O(1), wait-free.
@@ -56,7 +59,7 @@ impl<S> ExpiringFilter<S> {
     /// [`begin_epoch`](Self::begin_epoch) began it. The next `tick` then starts to measure it.
     #[must_use]
     pub fn epoch_age(&self) -> Option<Duration> {
-        self.epoch_age_by(self.clock.read())
+        self.epoch_age_by(self.timing.read())
     }
 }
 
@@ -65,7 +68,7 @@ impl<S> ExpiringFilter<S> {
 ///
 /// All calls for one filter must use the same clock: do not mix them with [`tick`](Self::tick).
 /// Readings after 292 years count as 292 years, and no epoch is due by them.
-impl<S> ExpiringFilter<S> {
+impl<S> Filter<S, Expiring> {
     /// [`tick`](Self::tick) by a clock of the caller: `clock` returns the time since an arbitrary
     /// fixed moment. It must not go back. The first call only notes the time.
     ///
@@ -89,15 +92,15 @@ impl<S> ExpiringFilter<S> {
     /// ```
     pub fn tick_at(&self, clock: impl Fn() -> Duration) -> bool {
         let length = self.epoch_length();
-        with_layout!(&self.raw, raw => raw.tick(length, || Reading::of_caller(clock())))
+        self.raw.tick(length, &|| Reading::of_caller(clock()))
     }
 
     /// [`tick_at`](Self::tick_at) without the sweep: begins the next epoch if it is due, and leaves
     /// it to a call of [`sweep`](Self::sweep) to sweep dead copies.
     pub fn begin_due_epoch_at(&self, clock: impl Fn() -> Duration) -> bool {
         let length = self.epoch_length();
-        let clock = || Reading::of_caller(clock());
-        with_layout!(&self.raw, raw => raw.begin_due_epoch(length, clock).is_some())
+        self.raw
+            .begin_due_epoch(length, &|| Reading::of_caller(clock()))
     }
 
     /// How long the current epoch has lasted at the reading `now` of the caller's clock. O(1),
@@ -125,12 +128,12 @@ impl<S> ExpiringFilter<S> {
     }
 
     fn epoch_age_by(&self, reading: Reading) -> Option<Duration> {
-        with_layout!(&self.raw, raw => raw.time.beginning.age(raw.moment().epoch, reading))
+        self.raw.epoch_age(reading)
     }
 }
 
 /// Time, without a clock: the caller decides when an epoch begins.
-impl<S> ExpiringFilter<S> {
+impl<S> Filter<S, Expiring> {
     /// Begins the next epoch, and sweeps dead copies. False if another thread began it during the
     /// call. O([`buckets`](Self::buckets)), some 2 ns for each; no thread waits for it.
     ///
@@ -148,7 +151,7 @@ impl<S> ExpiringFilter<S> {
     /// # Ok::<(), guira::BuildError>(())
     /// ```
     pub fn advance(&self) -> bool {
-        with_layout!(&self.raw, raw => raw.advance())
+        self.raw.advance()
     }
 
     /// [`advance`](Self::advance) without the sweep, for a thread that must not be delayed: begins
@@ -176,7 +179,7 @@ impl<S> ExpiringFilter<S> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn begin_epoch(&self) -> bool {
-        with_layout!(&self.raw, raw => raw.begin_epoch().is_some())
+        self.raw.begin_epoch()
     }
 
     /// Sweeps the copies that are dead in the current epoch. False if that was already done.
@@ -189,37 +192,37 @@ impl<S> ExpiringFilter<S> {
     /// call that begins the next epoch sweeps first. If further epochs begin during a sweep, it
     /// counts for the epoch in which it was called.
     pub fn sweep(&self) -> bool {
-        with_layout!(&self.raw, raw => raw.sweep())
+        self.raw.sweep()
     }
 
     /// True if the current epoch has been swept, as in a new or restored filter. O(1), wait-free.
     #[must_use]
     pub fn is_swept(&self) -> bool {
-        with_layout!(&self.raw, raw => raw.is_swept())
+        self.raw.is_swept()
     }
 
     /// The number of the current epoch, from 0.
     #[must_use]
     pub fn epoch(&self) -> u64 {
-        with_layout!(&self.raw, raw => raw.moment().epoch)
+        self.raw.epoch()
     }
 
     /// The time for which an item is at least kept.
     #[must_use]
     pub fn ttl(&self) -> Duration {
-        self.window.ttl
+        self.timing.ttl()
     }
 
     /// The number of epochs in a [`ttl`](Self::ttl).
     #[must_use]
     pub fn epochs(&self) -> u32 {
-        self.window.epochs
+        self.timing.epochs()
     }
 
     /// The shortest time between two epochs: [`ttl`](Self::ttl) / [`epochs`](Self::epochs), rounded
     /// up to nanoseconds.
     #[must_use]
     pub fn epoch_length(&self) -> Duration {
-        self.window.epoch_length()
+        self.window().epoch_length()
     }
 }

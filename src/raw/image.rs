@@ -1,15 +1,13 @@
 //! Scans of all words of a filter, while threads use the filter.
 
-use crate::{
-    raw::{
-        Now, RawFilter,
-        frontier::{memory::ScanError, scan::Chunk},
-    },
-    table::{
-        layout::{Layout, Word},
-        time::Moment,
-        word::Bucket,
-    },
+use super::{
+    Now, RawFilter,
+    frontier::{memory::ScanError, scan::Chunk},
+};
+use crate::table::{
+    layout::{Layout, Word},
+    time::Moment,
+    word::Bucket,
 };
 #[cfg(any(test, guira_loom, guira_faults, guira_shuttle))]
 use std::convert::Infallible;

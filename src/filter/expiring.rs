@@ -1,0 +1,272 @@
+//! What only a filter does whose items expire: it resets their time.
+
+use crate::{
+    error::{BatchError, InsertError},
+    filter::Filter,
+    hash::SeededState,
+    lifetime::Expiring,
+    raw::ops::Ops,
+};
+use std::hash::{BuildHasher, Hash};
+
+/// A concurrent set that forgets each item some time after it was last seen.
+///
+/// It answers "have I seen this within the last hour?" for a stream of events: deduplication,
+/// idempotency keys, replay protection. It is a single table, like a
+/// [`CuckooFilter`](crate::CuckooFilter): a lookup reads two buckets, and no thread waits for
+/// another.
+///
+/// **Nothing expires unless you call [`tick`](Self::tick)**, from any thread, several times per
+/// [epoch](Self::epoch_length):
+///
+/// ```
+/// use guira::ExpiringFilter;
+/// use std::{sync::Arc, thread, time::Duration};
+///
+/// let seen = ExpiringFilter::builder(Duration::from_secs(3600))
+///     .capacity(100_000) // distinct items per hour
+///     .build()?;
+/// let seen = Arc::new(seen);
+///
+/// // Lets time pass in the filter, until the filter is dropped.
+/// let ticked = Arc::downgrade(&seen);
+/// thread::spawn(move || {
+///     while let Some(filter) = ticked.upgrade() {
+///         filter.tick();
+///         thread::sleep(filter.epoch_length() / 4);
+///     }
+/// });
+///
+/// assert!(seen.insert_unique("event 1")?);
+/// assert!(!seen.insert_unique("event 1")?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Time
+///
+/// The filter divides its TTL into *epochs*: E of them, set by
+/// [`epochs`](ExpiringBuilder::epochs). Each copy of an item stores the epoch in which it was last
+/// seen. The copy is *live* in that epoch and in the E epochs after it. Then it is *dead*: lookups
+/// no longer find it.
+///
+/// An epoch begins only when you call [`tick`](Self::tick) or [`advance`](Self::advance). Two epochs
+/// must begin at least TTL/E apart. `tick` ensures this; if you call `advance`, you must. A late
+/// epoch is harmless: items live longer by the delay.
+///
+/// | promise | |
+/// |---|---|
+/// | An item is found | for at least the TTL after [`insert`](Self::insert), [`insert_unique`](Self::insert_unique) or [`refresh`](Self::refresh) returned |
+/// | It is gone, apart from false positives | after at most TTL · (1 + 1/E), if epochs begin on time |
+/// | Nothing expires early | even if the inserting thread is preempted for many epochs: it then inserts again |
+///
+/// A dead copy occupies its slot until it is swept. The thread that begins an epoch also sweeps:
+/// O(buckets), and no thread waits for it. [`begin_epoch`](Self::begin_epoch) leaves the sweep to
+/// another thread, which calls [`sweep`](Self::sweep). An insert that finds both its buckets full
+/// sweeps these two.
+///
+/// # Copies
+///
+/// The filter is a multiset, like a [`CuckooFilter`](crate::CuckooFilter#copies). Each
+/// [`insert`](Self::insert) adds a copy with a time of its own, and [`remove`](Self::remove) takes
+/// the oldest. Items whose hashes agree in fingerprint and buckets form a *class*: the filter cannot
+/// tell them apart. Therefore:
+///
+/// * Remove only items that were inserted and have not expired.
+/// * If `insert_unique` returned `false` (or [`refresh`](Self::refresh) succeeded) because of a
+///   colliding item, removing that item removes yours, too. If you remove items on which others
+///   rely, use `insert` and do not refresh.
+/// * A refresh in whose bucket another thread is at work, or a merge during which an epoch begins,
+///   may leave a copy too many. A remove takes one, and the other expires. If the item is refreshed
+///   in each TTL, both stay, because a refresh renews the oldest copy.
+/// * A refresh of a colliding item keeps an item alive that would have expired. In a small filter
+///   with 9-bit fingerprints whose items are refreshed often, most expired items may still be found.
+///
+/// # Preempted threads
+///
+/// No thread waits for a preempted one, wherever it stopped. In the at most two buckets where that
+/// thread was at work, dead copies are not swept until it continues. If it stays preempted for as
+/// many epochs as tags distinguish (8 with 9-bit fingerprints, otherwise 16), these copies become
+/// live again for some epochs: they expire late, never early. With the maximum number of
+/// [`epochs`](ExpiringBuilder::epochs), the same can happen to a copy whose bucket is in use during
+/// each of two sweeps.
+pub type ExpiringFilter<S = SeededState> = Filter<S, Expiring>;
+
+impl<S: BuildHasher> Filter<S, Expiring> {
+    /// Resets the time of `item` if it is present. False if it is absent or has expired.
+    ///
+    /// Lock-free, O(1). An item is written at most once per epoch: a call for an item that was
+    /// already seen in this epoch only reads. If a relocation is in progress in the item's bucket,
+    /// the call adds a copy instead of changing one.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let sessions = ExpiringFilter::builder(Duration::from_secs(60)).epochs(2).build()?;
+    /// sessions.insert("ani")?;
+    /// for _ in 0..10 {
+    ///     sessions.advance();
+    ///     assert!(sessions.refresh("ani")?);
+    /// }
+    /// assert!(!sessions.refresh("koel")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`InsertError`] if a copy had to be added and there was no room. The item is present, and its
+    /// time has not changed.
+    #[inline]
+    pub fn refresh<Q: Hash + ?Sized>(&self, item: &Q) -> Result<bool, InsertError> {
+        self.refresh_hash(self.hasher.hash_one(item))
+    }
+
+    /// Adds `item` if it is absent, and resets its time if it is present: a sliding window.
+    ///
+    /// `Ok(true)` means that the item was absent or had expired, and that this call added it. Either
+    /// way the item is present for at least the TTL from now on. When threads race to add the same
+    /// absent item by this method or [`insert_unique`](Self::insert_unique), exactly one gets
+    /// `Ok(true)`.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let names = ExpiringFilter::builder(Duration::from_secs(60)).epochs(2).build()?;
+    /// assert!(names.insert_or_refresh("ani")?);
+    /// for _ in 0..10 {
+    ///     names.advance();
+    ///     assert!(!names.insert_or_refresh("ani")?);
+    /// }
+    /// assert_eq!(names.count("ani"), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`insert_unique`](Self::insert_unique) and [`refresh`](Self::refresh).
+    #[inline]
+    pub fn insert_or_refresh<Q: Hash + ?Sized>(&self, item: &Q) -> Result<bool, InsertError> {
+        self.insert_or_refresh_hash(self.hasher.hash_one(item))
+    }
+
+    /// [`refresh`](Self::refresh) for many items, in order: `present[i]` becomes the answer for
+    /// `items[i]`.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+    /// filter.insert("ani")?;
+    /// let mut present = [false; 2];
+    /// filter.refresh_batch(&["ani", "koel"], &mut present)?;
+    /// assert_eq!(present, [true, false]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`BatchError`] gives the index of the first item with an error. The items before it are
+    /// refreshed or absent, and from it on `present` is unchanged.
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
+    pub fn refresh_batch<Q: Hash>(
+        &self,
+        items: &[Q],
+        present: &mut [bool],
+    ) -> Result<(), BatchError> {
+        self.raw
+            .refresh_all(items, |item| self.hasher.hash_one(item), present)
+    }
+
+    /// [`insert_or_refresh`](Self::insert_or_refresh) for many items, in order: `inserted[i]` becomes
+    /// true if this call added `items[i]`, and false if it refreshed the item.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+    /// filter.insert("ani")?;
+    /// let mut inserted = [false; 2];
+    /// filter.insert_or_refresh_batch(&["ani", "koel"], &mut inserted)?;
+    /// assert_eq!(inserted, [false, true]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`insert_unique_batch`](Self::insert_unique_batch).
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
+    pub fn insert_or_refresh_batch<Q: Hash>(
+        &self,
+        items: &[Q],
+        inserted: &mut [bool],
+    ) -> Result<(), BatchError> {
+        self.raw
+            .insert_or_refresh_all(items, |item| self.hasher.hash_one(item), inserted)
+    }
+}
+
+impl<S> Filter<S, Expiring> {
+    /// [`refresh`](Self::refresh) by hash.
+    ///
+    /// # Errors
+    ///
+    /// As [`refresh`](Self::refresh).
+    #[inline]
+    pub fn refresh_hash(&self, hash: u64) -> Result<bool, InsertError> {
+        self.raw.refresh(hash)
+    }
+
+    /// [`insert_or_refresh`](Self::insert_or_refresh) by hash.
+    ///
+    /// # Errors
+    ///
+    /// As [`insert_or_refresh`](Self::insert_or_refresh).
+    #[inline]
+    pub fn insert_or_refresh_hash(&self, hash: u64) -> Result<bool, InsertError> {
+        self.raw.insert_or_refresh(hash)
+    }
+
+    /// [`refresh_batch`](Self::refresh_batch) by hash.
+    ///
+    /// # Errors
+    ///
+    /// As [`refresh_batch`](Self::refresh_batch).
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
+    pub fn refresh_hash_batch(
+        &self,
+        hashes: &[u64],
+        present: &mut [bool],
+    ) -> Result<(), BatchError> {
+        self.raw.refresh_all(hashes, |&hash| hash, present)
+    }
+
+    /// [`insert_or_refresh_batch`](Self::insert_or_refresh_batch) by hash.
+    ///
+    /// # Errors
+    ///
+    /// As [`insert_or_refresh_batch`](Self::insert_or_refresh_batch).
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
+    pub fn insert_or_refresh_hash_batch(
+        &self,
+        hashes: &[u64],
+        inserted: &mut [bool],
+    ) -> Result<(), BatchError> {
+        self.raw
+            .insert_or_refresh_all(hashes, |&hash| hash, inserted)
+    }
+}

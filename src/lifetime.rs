@@ -1,0 +1,185 @@
+//! How long items stay in a filter: the type parameter by which filters differ.
+
+use crate::{
+    clock::Clock,
+    raw::{
+        any::{AnyExpiring, AnyFilter},
+        ops::{Layouts, TimedOps},
+    },
+    table::time::beginning::Reading,
+};
+use std::{fmt::Debug, time::Duration};
+
+/// How long items stay in a [`Filter`](crate::Filter): [`Forever`], or until they are
+/// [`Expiring`]. No other type implements it.
+#[expect(private_bounds, reason = "other crates must not implement it")]
+pub trait Lifetime: Kind {}
+
+/// Items stay until they are removed: the lifetime of a [`CuckooFilter`](crate::CuckooFilter).
+#[derive(Clone, Copy, Debug)]
+pub struct Forever;
+
+/// Items expire: the lifetime of an [`ExpiringFilter`](crate::ExpiringFilter).
+#[derive(Clone, Copy, Debug)]
+pub struct Expiring;
+
+impl Lifetime for Forever {}
+impl Lifetime for Expiring {}
+
+/// What a lifetime determines in the library.
+pub(crate) trait Kind: Copy + Debug + Send + Sync + 'static {
+    /// The filter in its layout.
+    type Raw: Layouts;
+    /// Its time.
+    type Timing: Timing;
+    /// True if items expire.
+    const EXPIRES: bool;
+    /// The name of the filter.
+    const NAME: &str;
+}
+
+impl Kind for Forever {
+    type Raw = AnyFilter;
+    type Timing = Untimed;
+    const EXPIRES: bool = false;
+    const NAME: &str = "CuckooFilter";
+}
+
+impl Kind for Expiring {
+    type Raw = AnyExpiring;
+    type Timing = Timed;
+    const EXPIRES: bool = true;
+    const NAME: &str = "ExpiringFilter";
+}
+
+const _: () = {
+    const fn has_time<R: TimedOps>() {}
+    has_time::<<Expiring as Kind>::Raw>();
+};
+
+/// The time of a filter, beside the epochs in its copies.
+pub(crate) trait Timing: Sized + Send + Sync {
+    /// The time of a filter with this window, which begins now.
+    fn start(window: Window) -> Self;
+
+    /// The same time, for a copy of the filter.
+    fn duplicate(&self) -> Self;
+
+    fn ttl(&self) -> Duration;
+
+    /// E: how many epochs a TTL has; 0 if items stay.
+    fn epochs(&self) -> u32;
+
+    /// What the clock shows.
+    fn read(&self) -> Reading;
+}
+
+/// The time of a filter whose items stay.
+pub(crate) struct Untimed;
+
+impl Timing for Untimed {
+    fn start(_window: Window) -> Self {
+        Self
+    }
+
+    fn duplicate(&self) -> Self {
+        Self
+    }
+
+    fn ttl(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn epochs(&self) -> u32 {
+        0
+    }
+
+    fn read(&self) -> Reading {
+        Reading::own(Duration::ZERO)
+    }
+}
+
+/// The time of a filter whose items expire.
+pub(crate) struct Timed {
+    ttl: Duration,
+    epochs: u32,
+    pub(crate) clock: Clock,
+}
+
+impl Timing for Timed {
+    fn start(window: Window) -> Self {
+        Self {
+            ttl: window.ttl,
+            epochs: window.epochs,
+            clock: Clock::start(),
+        }
+    }
+
+    fn duplicate(&self) -> Self {
+        Self {
+            clock: self.clock.clone(),
+            ..*self
+        }
+    }
+
+    fn ttl(&self) -> Duration {
+        self.ttl
+    }
+
+    fn epochs(&self) -> u32 {
+        self.epochs
+    }
+
+    fn read(&self) -> Reading {
+        self.clock.read()
+    }
+}
+
+/// The shortest epoch: a sweep of all buckets takes up to the order of this time.
+pub(crate) const MIN_EPOCH: Duration = Duration::from_millis(1);
+
+/// What a filter was asked to remember.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    /// Items before the filter doubles; if they expire, those that arrive within a TTL.
+    pub(crate) capacity: usize,
+    /// The same at the last level.
+    pub(crate) max_capacity: usize,
+    pub(crate) ttl: Duration,
+    /// E: how many epochs a TTL has; 0 if items stay.
+    pub(crate) epochs: u32,
+}
+
+impl Window {
+    /// The shortest time between two epochs, rounded up.
+    pub(crate) fn epoch_length(self) -> Duration {
+        from_nanos(self.ttl.as_nanos().div_ceil(u128::from(self.epochs)))
+    }
+
+    /// The epochs that begin within `elapsed` in a filter that is not in use, and the age of the last
+    /// one then. The current epoch has lasted for `age`.
+    ///
+    /// At most E + 1 epochs are counted: every copy is dead then.
+    pub(crate) fn pass(self, age: Duration, elapsed: Duration) -> (u64, Duration) {
+        let (length, most) = (self.epoch_length().as_nanos(), u64::from(self.epochs) + 1);
+        let passed = age.as_nanos() + elapsed.as_nanos();
+        let begun = u64::try_from(passed / length).map_or(most, |begun| begun.min(most));
+        (begun, from_nanos(passed % length))
+    }
+
+    /// The age of an epoch for a snapshot, in nanoseconds: less than its length.
+    ///
+    /// An epoch that is late counts as one that is due in a nanosecond, because items that came after
+    /// it was due have the TTL before them. It is not due yet, so a filter that is read without any
+    /// time between is in the same epoch.
+    pub(crate) fn age_in_snapshot(self, age: Duration) -> u64 {
+        let age = age.as_nanos().min(self.epoch_length().as_nanos() - 1);
+        u64::try_from(age).unwrap_or(u64::MAX)
+    }
+}
+
+/// Durations have at most 2^64 seconds.
+fn from_nanos(nanos: u128) -> Duration {
+    let seconds = (nanos / 1_000_000_000) as u64;
+    Duration::new(seconds, (nanos % 1_000_000_000) as u32)
+}

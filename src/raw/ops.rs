@@ -1,0 +1,411 @@
+//! The operations of a filter, whatever its layout: one list.
+//!
+//! The layouts that a filter can have are in enums. A macro makes the traits [`Ops`] and [`TimedOps`]
+//! from the lists here, and implements them for each enum: it passes each operation on to the filter in
+//! its layout.
+
+use super::{
+    batch::InFlight, copies::Seen, frontier::memory::ScanError, image::Sink, restore::Restart,
+    union::Present,
+};
+#[cfg(feature = "shared")]
+use super::{
+    crew::Repaired,
+    shared::{Census, SharedPlace},
+};
+use crate::{
+    error::{BatchError, InsertError, SnapshotError},
+    geometry::{Geometry, Series},
+    stats::Stats,
+    table::{
+        class::Class,
+        scan::Restored,
+        time::beginning::{Beginning, Reading},
+    },
+};
+use std::{ops::Range, time::Duration};
+
+/// The number of hashes that a batch collects before it passes them on.
+const COLLECTED: usize = 256;
+
+/// Lists the operations of every filter for the macro `$then`.
+///
+/// The calls of one item are what programs call most often, so each enum says what is inline. The
+/// operations on batches take items and their hash function, and a place for each answer.
+macro_rules! operations {
+    ($then:ident $arguments:tt) => {
+        $then! {
+            $arguments
+            calls {
+                fn insert(hash: u64) -> Result<(), InsertError> = raw => raw.insert_by_hash(hash);
+                fn insert_unique(hash: u64) -> Result<bool, InsertError> =
+                    raw => raw.insert_unique_by_hash(hash);
+                fn refresh(hash: u64) -> Result<bool, InsertError> =
+                    raw => raw.refresh(raw.class(hash));
+                fn insert_or_refresh(hash: u64) -> Result<bool, InsertError> =
+                    raw => raw.insert_or_refresh(raw.class(hash));
+                fn remove(hash: u64) -> bool = raw => raw.remove_by_hash(hash);
+                fn count(hash: u64) -> usize = raw => raw.count_by_hash(hash);
+            }
+            batches {
+                fn contains_all(bool) -> ();
+                fn insert_all(()) -> Result<(), BatchError>;
+                fn insert_all_unique(bool) -> Result<(), BatchError>;
+                fn insert_or_refresh_all(bool) -> Result<(), BatchError>;
+                fn refresh_all(bool) -> Result<(), BatchError>;
+                fn remove_all(bool) -> ();
+            }
+            others {
+                fn first_in_flight(hashes: &[u64]) -> InFlight = raw => raw.first_in_flight(hashes);
+                fn contains_in_flight(in_flight: &mut InFlight, hashes: &[u64]) -> u32 =
+                    raw => raw.contains_in_flight(in_flight, hashes);
+
+                fn series() -> Series = raw => raw.series();
+                fn buckets() -> usize = raw => raw.table.buckets();
+                fn words() -> usize = raw => raw.table.words();
+                fn doublings() -> u32 = raw => raw.table.doublings();
+                fn words_to_split() -> usize = raw => raw.table.words_to_split();
+                fn finish_growth() -> () = raw => raw.table.finish_level();
+                fn len() -> usize = raw => raw.len.sum();
+                fn epoch() -> u64 = raw => raw.epoch();
+                fn in_use() -> usize = raw => raw.in_use();
+                fn bytes() -> usize = raw => raw.bytes();
+                fn stats() -> Stats = raw => raw.stats();
+                fn clear() -> () = raw => raw.clear();
+
+                fn scan_chunks[E: ScanError](
+                    take: &mut dyn FnMut(u64, &mut dyn Iterator<Item = Seen>) -> Result<(), E>
+                ) -> Result<u64, E> = raw => raw.scan_chunks(take);
+                fn scan_copies[E: ScanError](
+                    take: &mut dyn FnMut(&[Seen]) -> Result<(), E>
+                ) -> Result<(), E> = raw => raw.scan_copies(take);
+                fn insert_copies(copies: &[Seen], inserted: &mut usize) -> Result<(), InsertError> =
+                    raw => raw.insert_copies(copies, inserted);
+                fn present_for_union(class: Class, age: u64) -> Present =
+                    raw => raw.present_for_union(class, age);
+                fn raise_copies(
+                    other: &dyn Fn(Class, u64) -> Present,
+                    copies: &[Seen],
+                    changed: &mut usize
+                ) -> Result<(), InsertError> = raw => raw.raise_copies(other, copies, changed);
+
+                fn scan[S: Sink](sink: &mut S) -> Result<(), S::Error> = raw => raw.scan(sink);
+                fn end_and_age(clock: &dyn Fn() -> Reading) -> (u64, Duration) =
+                    raw => raw.end_and_age(clock);
+                fn end_and_beginning() -> (u64, Beginning) = raw => raw.end_and_beginning();
+                fn store_chunk(
+                    buckets: Range<usize>,
+                    words: &[u64],
+                    then: (u64, u64),
+                    restored: &mut Restored
+                ) -> Result<(), SnapshotError> =
+                    raw => raw.store_chunk(buckets, words, then, restored);
+            }
+            exclusive {
+                fn complete(restored: &Restored, restart: &Restart<'_>) -> () =
+                    raw => raw.complete(restored, restart);
+                fn reset() -> () = raw => raw.reset();
+                fn shrink_to_fit() -> bool = raw => raw.shrink_to_fit();
+            }
+            shared {
+                fn repair_dead() -> Repaired = raw => raw.repair_dead(true);
+                fn repair(member: usize) -> Repaired = raw => raw.repair(member);
+                fn most_holds() -> u64 = raw => raw.versions.most_holds();
+                fn census() -> Census = raw => raw.census();
+                fn set_len(items: usize) -> () = raw => raw.len.set(items);
+                fn wrong_progress() -> Option<[u64; 2]> = raw => raw.table.wrong_progress();
+            }
+        }
+    };
+}
+
+/// Lists the operations of filters whose copies expire.
+macro_rules! operations_of_time {
+    ($then:ident $arguments:tt) => {
+        $then! {
+            $arguments
+            others {
+                fn tick(length: Duration, clock: &dyn Fn() -> Reading) -> bool =
+                    raw => raw.tick(length, clock);
+                fn begin_due_epoch(length: Duration, clock: &dyn Fn() -> Reading) -> bool =
+                    raw => raw.begin_due_epoch(length, clock).is_some();
+                fn advance() -> bool = raw => raw.advance();
+                fn begin_epoch() -> bool = raw => raw.begin_epoch().is_some();
+                fn sweep() -> bool = raw => raw.sweep();
+                fn is_swept() -> bool = raw => raw.is_swept();
+                fn epoch_age(reading: Reading) -> Option<Duration> =
+                    raw => raw.time.beginning.age(raw.moment().epoch, reading);
+            }
+            shared {
+                fn note_epoch(clock: &dyn Fn() -> Reading) -> () = raw => {
+                    raw.time.beginning.is_due(raw.moment().epoch, Duration::MAX, clock);
+                };
+                fn wrong_time() -> Option<u64> = raw => raw.time.wrong_time();
+                fn base(boot: u64, store: bool) -> u64 = raw => raw.time.base(boot, store);
+            }
+        }
+    };
+}
+
+/// Declares the trait [`Ops`].
+macro_rules! declare {
+    (
+        ()
+        calls { $(fn $call:ident($hash:ident: u64) -> $result:ty = $_c:ident => $_call:expr;)* }
+        batches { $(fn $batch:ident($answer:ty) -> $outcome:ty;)* }
+        others { $(
+            fn $name:ident$([$($generic:tt)*])?($($arg:ident: $type:ty),*) -> $value:ty
+                = $_n:ident => $_name:expr;
+        )* }
+        exclusive { $(
+            fn $change:ident($($what:ident: $kind:ty),*) -> $changed:ty
+                = $_x:ident => $_change:expr;
+        )* }
+        shared { $(
+            fn $shared:ident($($by:ident: $of:ty),*) -> $found:ty
+                = $_s:ident => $_shared:expr;
+        )* }
+    ) => {
+        /// The operations of all filters. For what they do see [`RawFilter`](super::RawFilter).
+        pub(crate) trait Ops {
+            fn contains(&self, hash: u64) -> bool;
+            $(fn $call(&self, $hash: u64) -> $result;)*
+            $(
+                fn $batch<T>(
+                    &self,
+                    items: &[T],
+                    hash: impl Fn(&T) -> u64,
+                    answers: &mut [$answer],
+                ) -> $outcome;
+            )*
+            $(fn $name$(<$($generic)*>)?(&self, $($arg: $type),*) -> $value;)*
+            $(fn $change(&mut self, $($what: $kind),*) -> $changed;)*
+            $(
+                #[cfg(feature = "shared")]
+                fn $shared(&self, $($by: $of),*) -> $found;
+            )*
+            #[cfg(guira_coherence)]
+            fn fields(&self) -> Vec<crate::coherence::Field>;
+        }
+    };
+}
+
+/// Declares the trait [`TimedOps`].
+macro_rules! declare_timed {
+    (
+        ()
+        others { $(
+            fn $name:ident($($arg:ident: $type:ty),*) -> $value:ty = $_n:ident => $_name:expr;
+        )* }
+        shared { $(
+            fn $shared:ident($($by:ident: $of:ty),*) -> $found:ty = $_s:ident => $_shared:expr;
+        )* }
+    ) => {
+        /// The operations of filters whose copies expire.
+        pub(crate) trait TimedOps: Ops {
+            $(fn $name(&self, $($arg: $type),*) -> $value;)*
+            $(
+                #[cfg(feature = "shared")]
+                fn $shared(&self, $($by: $of),*) -> $found;
+            )*
+        }
+    };
+}
+
+operations!(declare());
+operations_of_time!(declare_timed());
+
+/// Filters by their layouts, as the fields of [`Filter`](crate::Filter) have them.
+pub(crate) trait Layouts: Ops + Sized + Send + Sync {
+    /// An empty filter, in which copies with an age of at most `oldest` are live; `None` if there is
+    /// no memory.
+    fn new(geometry: &Geometry, oldest: u64) -> Option<Self>;
+
+    /// A filter for the words of a snapshot that has doubled so often.
+    fn for_images(geometry: Geometry, doublings: u32) -> Result<Self, SnapshotError>;
+
+    /// The filter at this place in memory that processes share. `None` if there is no such layout, or
+    /// if the words are too few.
+    #[cfg(feature = "shared")]
+    fn in_words(geometry: &Geometry, oldest: u64, place: SharedPlace) -> Option<Self>;
+}
+
+/// Implements [`Ops`] for an enum.
+///
+/// - `each` is the macro that runs an expression in each layout, and another one for a variant that is
+///   an enum itself.
+/// - `calls` says whether the calls of one item are `(always)` or `(never)` inline.
+/// - `batches` is the macro that makes the operations on batches: [`in_layout`] or [`collected`].
+/// - `contains` is the lookup, which is the most frequent operation.
+macro_rules! implement {
+    (
+        {
+            $any:ident,
+            each $each:ident,
+            calls $inline:tt,
+            batches $batches:ident,
+            contains { $($contains:tt)* }
+        }
+        calls { $(fn $call:ident($hash:ident: u64) -> $result:ty = $c:ident => $on_call:expr;)* }
+        batches $rows:tt
+        others { $(
+            fn $name:ident$([$($generic:tt)*])?($($arg:ident: $type:ty),*) -> $value:ty
+                = $n:ident => $on_name:expr;
+        )* }
+        exclusive { $(
+            fn $change:ident($($what:ident: $kind:ty),*) -> $changed:ty
+                = $x:ident => $on_change:expr;
+        )* }
+        shared { $(
+            fn $shared:ident($($by:ident: $of:ty),*) -> $found:ty
+                = $s:ident => $on_shared:expr;
+        )* }
+    ) => {
+        impl Ops for $any {
+            $($contains)*
+            $(
+                #[inline $inline]
+                fn $call(&self, $hash: u64) -> $result {
+                    $each!(self, $c => $on_call, group => Ops::$call(group, $hash))
+                }
+            )*
+            $batches! { $any $each $rows }
+            $(
+                fn $name$(<$($generic)*>)?(&self, $($arg: $type),*) -> $value {
+                    $each!(self, $n => $on_name, group => Ops::$name(group, $($arg),*))
+                }
+            )*
+            $(
+                fn $change(&mut self, $($what: $kind),*) -> $changed {
+                    $each!(self, $x => $on_change, group => Ops::$change(group, $($what),*))
+                }
+            )*
+            $(
+                #[cfg(feature = "shared")]
+                fn $shared(&self, $($by: $of),*) -> $found {
+                    $each!(self, $s => $on_shared, group => Ops::$shared(group, $($by),*))
+                }
+            )*
+            #[cfg(guira_coherence)]
+            fn fields(&self) -> Vec<crate::coherence::Field> {
+                $each!(self, raw => raw.fields(), group => Ops::fields(group))
+            }
+        }
+    };
+}
+
+/// Implements [`TimedOps`] for an enum.
+macro_rules! implement_timed {
+    (
+        { $any:ident, each $each:ident }
+        others { $(
+            fn $name:ident($($arg:ident: $type:ty),*) -> $value:ty = $n:ident => $on_name:expr;
+        )* }
+        shared { $(
+            fn $shared:ident($($by:ident: $of:ty),*) -> $found:ty = $s:ident => $on_shared:expr;
+        )* }
+    ) => {
+        impl TimedOps for $any {
+            $(
+                fn $name(&self, $($arg: $type),*) -> $value {
+                    $each!(self, $n => $on_name, group => TimedOps::$name(group, $($arg),*))
+                }
+            )*
+            $(
+                #[cfg(feature = "shared")]
+                fn $shared(&self, $($by: $of),*) -> $found {
+                    $each!(self, $s => $on_shared, group => TimedOps::$shared(group, $($by),*))
+                }
+            )*
+        }
+    };
+}
+
+/// Operations on batches that are compiled for the items of each program.
+macro_rules! in_layout {
+    ($any:ident $each:ident { $(fn $batch:ident($answer:ty) -> $outcome:ty;)* }) => {
+        $(
+            fn $batch<T>(
+                &self,
+                items: &[T],
+                hash: impl Fn(&T) -> u64,
+                answers: &mut [$answer],
+            ) -> $outcome {
+                $each!(
+                    self,
+                    raw => raw.$batch(items, hash, answers),
+                    group => Ops::$batch(group, items, hash, answers)
+                )
+            }
+        )*
+    };
+}
+
+/// Operations on batches that collect hashes, and are compiled once for all programs.
+macro_rules! collected {
+    ($any:ident $each:ident { $(fn $batch:ident($answer:ty) -> $outcome:ty;)* }) => {
+        $(
+            fn $batch<T>(
+                &self,
+                items: &[T],
+                hash: impl Fn(&T) -> u64,
+                answers: &mut [$answer],
+            ) -> $outcome {
+                fn of_hashes(any: &$any, hashes: &[u64], answers: &mut [$answer]) -> $outcome {
+                    $each!(any, raw => raw.$batch(hashes, |&hash| hash, answers), _group => ())
+                }
+                in_parts(items, hash, answers, |hashes, answers| {
+                    of_hashes(self, hashes, answers)
+                })
+            }
+        )*
+    };
+}
+
+pub(super) use {collected, implement, implement_timed, in_layout, operations, operations_of_time};
+
+/// How a part of a batch ends.
+pub(super) trait Outcome: Sized {
+    const DONE: Self;
+
+    /// What the batch ends with if this ends it, after the `before` items of other parts.
+    fn of_part(self, before: usize) -> Option<Self>;
+}
+
+impl Outcome for () {
+    const DONE: Self = ();
+
+    fn of_part(self, _before: usize) -> Option<()> {
+        None
+    }
+}
+
+impl Outcome for Result<(), BatchError> {
+    const DONE: Self = Ok(());
+
+    fn of_part(self, before: usize) -> Option<Self> {
+        self.err().map(|error| Err(error.after(before)))
+    }
+}
+
+/// Passes the hashes of the items to `of`, part by part, with the places of their answers.
+pub(super) fn in_parts<T, R, O: Outcome>(
+    items: &[T],
+    hash: impl Fn(&T) -> u64,
+    answers: &mut [R],
+    mut of: impl FnMut(&[u64], &mut [R]) -> O,
+) -> O {
+    assert_eq!(items.len(), answers.len(), "a result for each item");
+    let parts = items.chunks(COLLECTED).zip(answers.chunks_mut(COLLECTED));
+    for (part, (items, answers)) in parts.enumerate() {
+        let mut hashes = [0; COLLECTED];
+        let hashes = &mut hashes[..items.len()];
+        for (place, item) in hashes.iter_mut().zip(items) {
+            *place = hash(item);
+        }
+        if let Some(end) = of(hashes, answers).of_part(part * COLLECTED) {
+            return end;
+        }
+    }
+    O::DONE
+}
