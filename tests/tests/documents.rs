@@ -264,7 +264,7 @@ fn lists_of_statistics_are_complete() {
     let fields: Vec<&str> = fields.collect();
     assert!(fields.contains(&"failed_inserts"), "{fields:?}");
     for (file, before, after) in [
-        ("docs/OPERATING.md", "`stats().", "`"),
+        ("docs/GUIDE.md", "`stats().", "`"),
         ("python/src/stats.rs", "stats.", ","),
     ] {
         let text = files::read(file);
