@@ -311,7 +311,7 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     ///
     /// In an [`ExpiringFilter`] there is an exception. If an epoch begins during the call while another
     /// thread is changing the bucket of the copy, the call may add more than one copy. After an error
-    /// such a copy may remain, and the item may be found for some epochs.
+    /// a copy of this call may remain, and the item may be found for some epochs.
     #[inline]
     pub fn insert<Q: Hash + ?Sized>(&self, item: &Q) -> Result<(), InsertError> {
         self.insert_hash(self.hasher.hash_one(item))

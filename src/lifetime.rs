@@ -141,7 +141,7 @@ pub(crate) const MIN_EPOCH: Duration = Duration::from_millis(1);
 /// What a filter was asked to remember.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
-    /// Items before the filter doubles; if they expire, those that arrive within a TTL.
+    /// Items before the filter doubles; if they expire, the items that arrive within a TTL.
     pub(crate) capacity: usize,
     /// The same at the last level.
     pub(crate) max_capacity: usize,

@@ -43,7 +43,7 @@ impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
     /// the snapshot is exact, down to the place of each fingerprint.
     ///
     /// In an [`ExpiringFilter`](crate::ExpiringFilter) each item that is live during the whole call is
-    /// in the snapshot with its time, and so is the age of the current epoch by the filter's own clock.
+    /// in the snapshot with its time. The snapshot has the age of the epoch by the filter's own clock.
     /// An item that is refreshed during the call may be in it in its old or its new state. In its old
     /// state it can be missing, if it would have expired without the refresh. If you tick the filter by
     /// another clock, call [`write_to_at`](crate::ExpiringFilter::write_to_at).

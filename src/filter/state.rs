@@ -44,7 +44,7 @@ impl<S, T: Lifetime> Filter<S, T> {
     }
 
     /// The number of distinct items for which the filter has room at its present size: in an
-    /// [`ExpiringFilter`](crate::ExpiringFilter), of those that arrive within a TTL.
+    /// [`ExpiringFilter`](crate::ExpiringFilter), of the items that arrive within a TTL.
     ///
     /// For a fixed filter, this is the requested capacity. A filter that can grow never reports
     /// less than that.

@@ -73,7 +73,7 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// Inserts the copies of another filter, except those that are dead by the time of this one, and
+    /// Inserts the copies of another filter, except copies that are dead by the time of this one, and
     /// adds to `inserted` how many. All words are prefetched first, so that their cache misses overlap:
     /// at most [`GROUP`] copies.
     pub(crate) fn insert_copies(

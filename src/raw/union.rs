@@ -143,7 +143,7 @@ impl<L: Layout> RawFilter<L> {
                 || L::EXPIRES && self.renews_one(class, wanted, &mut patience)?;
             *changed += usize::from(is_changed);
             when_faulty!(UnionLooksOnce, return Ok(()));
-            // There are as many copies, and none of them is too old.
+            // There are enough copies, and none of them is too old.
             if !(L::EXPIRES || is_changed) {
                 return Ok(());
             }
