@@ -443,10 +443,10 @@ impl<S, T: Lifetime> fmt::Debug for Filter<S, T> {
         let mut filter = f.debug_struct(T::NAME);
         filter
             .field("len", &self.len())
-            .field("capacity", &self.capacity())
-            .field("max_capacity", &self.max_capacity());
+            .field("capacity", &self.capacity());
         if T::EXPIRES {
             filter
+                .field("max_capacity", &self.max_capacity())
                 .field("ttl", &self.timing.ttl())
                 .field("epoch", &self.raw.epoch());
         }
