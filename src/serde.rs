@@ -32,7 +32,7 @@ impl<'de> Deserialize<'de> for SeededState {
     }
 }
 
-/// The filter as a pair: its hasher, and the bytes of [`to_bytes`](CuckooFilter::to_bytes). Other
+/// The filter as a pair: its hasher, and the bytes of [`to_bytes`](crate::CuckooFilter::to_bytes). Other
 /// threads may use the filter during the call.
 ///
 /// ```
@@ -52,7 +52,7 @@ impl<H: BuildHasher + Serialize + 'static, T: Lifetime> Serialize for Filter<H, 
 }
 
 /// The filter from its hasher and the bytes of a snapshot, by
-/// [`from_bytes_with_hasher`](CuckooFilter::from_bytes_with_hasher). Untrusted input results in an
+/// [`from_bytes_with_hasher`](crate::CuckooFilter::from_bytes_with_hasher). Untrusted input results in an
 /// error.
 impl<'de, H: BuildHasher + Deserialize<'de> + 'static, T: Lifetime> Deserialize<'de>
     for Filter<H, T>

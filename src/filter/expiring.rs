@@ -45,7 +45,7 @@ use std::hash::{BuildHasher, Hash};
 /// # Time
 ///
 /// The filter divides its TTL into *epochs*: E of them, set by
-/// [`epochs`](ExpiringBuilder::epochs). Each copy of an item stores the epoch in which it was last
+/// [`epochs`](crate::ExpiringBuilder::epochs). Each copy of an item stores the epoch in which it was last
 /// seen. The copy is *live* in that epoch and in the E epochs after it. Then it is *dead*: lookups
 /// no longer find it.
 ///
@@ -87,7 +87,7 @@ use std::hash::{BuildHasher, Hash};
 /// thread was at work, dead copies are not swept until it continues. If it stays preempted for as
 /// many epochs as tags distinguish (8 with 9-bit fingerprints, otherwise 16), these copies become
 /// live again for some epochs: they expire late, never early. With the maximum number of
-/// [`epochs`](ExpiringBuilder::epochs), the same can happen to a copy whose bucket is in use during
+/// [`epochs`](crate::ExpiringBuilder::epochs), the same can happen to a copy whose bucket is in use during
 /// each of two sweeps.
 pub type ExpiringFilter<S = SeededState> = Filter<S, Expiring>;
 

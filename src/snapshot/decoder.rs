@@ -140,7 +140,7 @@ impl<T: Lifetime> fmt::Debug for FilterDecoder<T> {
 
 impl FilterDecoder<Expiring> {
     /// Returns the filter, and lets the time pass since the snapshot was written, as
-    /// [`ExpiringFilter::restore`]. O(buckets) if epochs begin in that time.
+    /// [`restore`](crate::ExpiringFilter::restore). O(buckets) if epochs begin in that time.
     ///
     /// ```
     /// use guira::{ExpiringFilter, ExpiringSnapshotDecoder};

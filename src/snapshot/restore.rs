@@ -58,7 +58,7 @@ impl<S: BuildHasher + 'static> Filter<S, Expiring> {
         self.bytes_by(&|| Reading::of_caller(clock()))
     }
 
-    /// [`restore`](ExpiringFilter::restore) for a filter that used `hasher`.
+    /// [`restore`](crate::ExpiringFilter::restore) for a filter that used `hasher`.
     ///
     /// # Errors
     ///
