@@ -10,7 +10,10 @@
 
 #[cfg(feature = "shared")]
 use crate::sync::Ordering;
-use crate::sync::{self, AtomicU64};
+use crate::{
+    sync::{self, AtomicU64},
+    table::word::Base,
+};
 use std::{
     fmt::Debug,
     num::NonZeroU64,
@@ -165,6 +168,9 @@ pub(crate) trait Kind: Copy + Send + Sync + Debug + 'static {
 
     /// A value that only filters that can grow have.
     type IfGrowing<T: Send + Sync + 'static>: Extra<T>;
+
+    /// What words of the table lack of their phases.
+    type Base: Base;
 }
 
 /// Filters of a fixed size.
@@ -174,6 +180,7 @@ pub(crate) struct Fixed;
 impl Kind for Fixed {
     type IfFixed<T: Send + Sync + 'static> = Present<T>;
     type IfGrowing<T: Send + Sync + 'static> = Nothing;
+    type Base = ();
 }
 
 /// Filters that can grow.
@@ -183,6 +190,7 @@ pub(crate) struct CanGrow;
 impl Kind for CanGrow {
     type IfFixed<T: Send + Sync + 'static> = Nothing;
     type IfGrowing<T: Send + Sync + 'static> = Present<T>;
+    type Base = u64;
 }
 
 impl Storage for Heap {

@@ -17,11 +17,9 @@ use crate::{
     raw::{
         RawFilter,
         any::{AnyFilter, AnyShared, of_shared_series, with_layout, with_shared_layout},
-        shared::{make_empty, words_for},
+        shared::words_for,
     },
     snapshot::header::{Header, check_sum},
-    sync::AtomicU64,
-    table::layout::Growing,
 };
 use std::hash::BuildHasher;
 
@@ -38,24 +36,8 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         Ok(words.flatten())
     }
 
-    /// Makes words that are 0 an empty filter of this [header](Self::header). False if it cannot be
-    /// there.
-    #[doc(hidden)]
-    // A model has atomics of its own.
-    #[cfg_attr(
-        any(guira_loom, guira_shuttle, guira_coherence),
-        allow(private_interfaces)
-    )]
-    pub fn make_empty(header: &[u8], words: &[AtomicU64]) -> Result<bool, SnapshotError> {
-        let Geometry {
-            series, buckets, ..
-        } = check_sum(header, Header::from_bytes)?.geometry;
-        // Only words of filters that grow are not 0 when they are empty.
-        Ok(make_empty::<Growing>(words, buckets, series.table_levels()))
-    }
-
-    /// The filter of this [header](Self::header) in memory that processes share, which
-    /// [`make_empty`](Self::make_empty) has made. `None` if the words are too few.
+    /// The filter of this [header](Self::header) in memory that processes share. Words that are 0 are an
+    /// empty filter. `None` if the words are too few.
     #[doc(hidden)]
     pub fn shared(
         header: &[u8],

@@ -72,17 +72,6 @@ impl Kind {
             Self::Expiring => ExpiringFilter::<SeededState>::shared_words(header),
         }
     }
-
-    /// Makes words that are 0 an empty filter of this kind.
-    fn make_empty(self, header: &[u8], map: &Map) -> Result<(), OpenError> {
-        // The words of an expiring filter are 0 when it is empty.
-        if self == Self::Plain {
-            let words = &map.words()[PAGE..];
-            let made = CuckooFilter::<SeededState>::make_empty(header, words)?;
-            debug_assert!(made, "there are enough words");
-        }
-        Ok(())
-    }
 }
 
 /// A mapped file whose header and length fit a filter.
@@ -94,7 +83,6 @@ pub(crate) struct Mapped {
 
 /// What the file of a new filter is to have.
 pub(crate) struct New<S> {
-    kind: Kind,
     header: Header,
     /// The words that have memory from the start.
     first: usize,
@@ -137,7 +125,6 @@ impl<S> New<S> {
     fn of(kind: Kind, filter: [u8; 68], members: usize, hasher: S) -> Result<Self, OpenError> {
         let of_filter = kind.words_of(&filter)?;
         Ok(Self {
-            kind,
             header: Header {
                 members,
                 words: PAGE + of_filter.all,
@@ -177,12 +164,7 @@ pub(crate) fn create_memfd<S>(new: &New<S>) -> Result<File, OpenError> {
 
 /// Gives a new file its length, allocates it as far as an empty filter needs it, and makes that one.
 fn fill<S>(file: &File, new: &New<S>) -> Result<(), OpenError> {
-    let New {
-        kind,
-        header,
-        first,
-        ..
-    } = new;
+    let New { header, first, .. } = new;
     file.set_len(header.words as u64 * 8)?;
     // Reports a full tmpfs as an error here, instead of SIGBUS later.
     if *first < header.words {
@@ -192,7 +174,6 @@ fn fill<S>(file: &File, new: &New<S>) -> Result<(), OpenError> {
         posix_fallocate(file, 0, header.words as i64 * 8).map_err(io::Error::from)?;
     }
     let map = Map::of_file(file, *first)?;
-    kind.make_empty(&header.filter, &map)?;
     header.write(map.words());
     Ok(())
 }

@@ -25,7 +25,7 @@ use crate::{
         layout::{Layout, Word},
         route::View,
         time::{Moment, Time},
-        word::{Bits, Bucket, Phases},
+        word::{Bits, Bucket, Hint, Phases},
     },
 };
 
@@ -111,16 +111,14 @@ impl<L: Layout> RawFilter<L> {
         // A match in quiet words is a copy, whatever has moved. (Words that are being split may be at
         // another level than the hint, or may not count for this fingerprint.)
         if !L::GROWS {
-            let (quiet, found) =
-                Word::<L>::match_settled(in_p, in_q, fingerprint, Word::<L>::EMPTY);
+            let (quiet, found) = Word::<L>::match_settled(in_p, in_q, fingerprint, Hint::FIXED);
             if quiet && found {
                 return true;
             }
         }
         let class = Class { fingerprint, p, q };
         // Splits are not disturbances, so this attempt is not counted.
-        let [in_p, in_q] = [in_p, in_q].map(|bits| Word::<L>::unpack(bits.0));
-        let splitting = !Word::<L>::both_in_phase(in_p, in_q, self.table.hint());
+        let splitting = !Word::<L>::are_at_hint(in_p, in_q, self.table.hint());
         if splitting && let Some(present) = self.try_look_up(class) {
             return present;
         }

@@ -90,7 +90,7 @@ impl<L: Layout> RawFilter<L> {
         let fingerprint = class.fingerprint;
         let now = self.time.now();
         let version = self.versions.of(class).observe();
-        let (p, q) = self.table.view().load_pair_for_update(class);
+        let (p, q, _) = self.table.view().load_pair_for_update(class);
         let oldest = [(p, class.p), (q, class.q)]
             .into_iter()
             .filter(|(loaded, _)| loaded.word().is_unmarked())

@@ -85,15 +85,15 @@ impl<L: Layout> RawFilter<L> {
     fn try_remove(&self, class: Class) -> Option<bool> {
         let entry = class.untagged();
         let version = self.versions.of(class).observe();
-        let (p, q) = self.table.view().load_pair_for_update(class);
-        match Word::<L>::minus_in_first(p.bits, q.bits, entry) {
+        let (p, q, hint) = self.table.view().load_pair_for_update(class);
+        match Word::<L>::minus_in_first(p.bits, q.bits, entry, hint) {
             Minus::Marked => self.remove_among_marks(class, version, p, q),
             Minus::Nothing => version.validate().then_some(false),
             Minus::Taken { in_p, new } => {
                 let from = select_unpredictable(in_p, p, q);
                 let taken = from.replace_bits(Step::Take, new);
                 if L::COUNTER_BITS != 0 && taken {
-                    self.note_taken(from.word(), Word::<L>::unpack(new.0));
+                    self.note_taken(from.word(), from.decode(new));
                 }
                 taken.then_some(true)
             }

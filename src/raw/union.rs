@@ -191,7 +191,7 @@ impl<L: TimedLayout> RawFilter<L> {
     fn make_younger(&self, class: Class, age: u64) -> Renewed {
         let fingerprint = class.fingerprint;
         let now = self.moment();
-        let (p, q) = self.table.view().load_pair_for_update(class);
+        let (p, q, _) = self.table.view().load_pair_for_update(class);
         let places = [(p, class.p), (q, class.q)];
         let found = (age + 1..=now.oldest).find_map(|old| {
             let entry = L::aged_entry(now, fingerprint, old);

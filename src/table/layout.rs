@@ -20,6 +20,9 @@ pub(crate) use super::word::lanes::{Lanes, Masks, PackedLayout, series};
 /// The word type of a layout.
 pub(crate) type Word<L> = <L as Layout>::Word;
 
+/// What the words of a table with this layout lack of their phases.
+pub(crate) type BaseOf<L> = <<L as Layout>::Kind as Kind>::Base;
+
 /// The words of a filter, and its time: all that the protocol needs of a layout.
 pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// The contents of one atomic word.

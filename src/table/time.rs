@@ -15,7 +15,7 @@ pub(crate) use super::word::packed::tag::Now;
 use super::{
     entry::{Entry, Fingerprint},
     word::{
-        Bits, Bucket,
+        Bits, Bucket, Hint,
         lanes::{Masks, PackedLayout},
         packed::Packed,
     },
@@ -67,7 +67,7 @@ pub(crate) trait Moment<W: Bucket>: Copy + Debug + PartialEq {
     fn is_live_since(self, then: Self) -> bool;
 
     /// [`Bucket::match_settled`], where only live copies match.
-    fn match_settled(self, p: Bits, q: Bits, fingerprint: Fingerprint, hint: W) -> (bool, bool);
+    fn match_settled(self, p: Bits, q: Bits, fingerprint: Fingerprint, hint: Hint) -> (bool, bool);
 
     /// True if an unmarked slot holds a live copy.
     fn is_in(self, word: W, fingerprint: Fingerprint) -> bool;
@@ -141,7 +141,7 @@ impl<W: Bucket> Moment<W> for Always {
     }
 
     #[inline(always)]
-    fn match_settled(self, p: Bits, q: Bits, fingerprint: Fingerprint, hint: W) -> (bool, bool) {
+    fn match_settled(self, p: Bits, q: Bits, fingerprint: Fingerprint, hint: Hint) -> (bool, bool) {
         W::match_settled(p, q, fingerprint, hint)
     }
 
@@ -319,13 +319,7 @@ impl<L: PackedLayout> Moment<Packed<L>> for Now {
     }
 
     #[inline(always)]
-    fn match_settled(
-        self,
-        p: Bits,
-        q: Bits,
-        fingerprint: Fingerprint,
-        hint: Packed<L>,
-    ) -> (bool, bool) {
+    fn match_settled(self, p: Bits, q: Bits, fingerprint: Fingerprint, hint: Hint) -> (bool, bool) {
         Packed::<L>::match_settled_live(p, q, fingerprint, hint, self)
     }
 

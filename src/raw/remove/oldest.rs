@@ -33,7 +33,7 @@ impl<L: Layout> RawFilter<L> {
         let fingerprint = class.fingerprint;
         let now = self.time.now();
         let version = self.versions.of(class).observe();
-        let (p, q) = self.table.view().load_pair_for_update(class);
+        let (p, q, _) = self.table.view().load_pair_for_update(class);
         let (word_p, word_q) = (p.word(), q.word());
         let in_p = oldest_in::<L>(word_p, fingerprint, now);
         let in_q = oldest_in::<L>(word_q, fingerprint, now);

@@ -10,7 +10,7 @@ use super::{Bits, Bucket, Packed};
 use crate::table::{
     entry::{Entry, Fingerprint},
     word::{
-        Phases,
+        Hint, Phases,
         lanes::{LEVELS as MAX_LEVELS, Lanes, Masks, PackedLayout},
     },
 };
@@ -66,7 +66,7 @@ impl Now {
 /// The places of fingerprints and tags in a word of one level.
 #[derive(Clone, Copy)]
 pub(super) struct Places {
-    lanes: Lanes,
+    pub(super) lanes: Lanes,
     /// Bit 0 of each fingerprint.
     pub(super) ones: u64,
     /// The top bit of each fingerprint.
@@ -99,6 +99,17 @@ impl Places {
             tags: tag_ones * ((1 << tag_bits) - 1),
             above: tag_ones << tag_bits,
         }
+    }
+
+    /// The top bit of each fingerprint in the word of these bits that is stored as `stored`.
+    #[inline(always)]
+    pub(super) fn with_stored(&self, bits: u64, stored: u64) -> u64 {
+        let &Self {
+            ones, lows, tops, ..
+        } = self;
+        let different = bits ^ (stored * ones);
+        // As in `used`: exact for each slot.
+        (((different & lows) + lows) | different) & tops ^ tops
     }
 }
 
@@ -200,16 +211,22 @@ impl<L: PackedLayout> Packed<L> {
         }
     }
 
+    /// The places in words at the level of the hint.
+    #[inline(always)]
+    pub(super) fn places_at(hint: Hint) -> &'static Places {
+        if L::HAS_PHASE {
+            &Levels::<L>::ALL[hint.level() as usize]
+        } else {
+            Levels::<L>::FIRST
+        }
+    }
+
     /// The top bit of each fingerprint that is `fingerprint`, whatever the tag, and also if there
     /// is a mark. The word must not be reserved.
     #[inline(always)]
     pub(super) fn with_fingerprint(self, fingerprint: Fingerprint) -> u64 {
-        let &Places {
-            ones, lows, tops, ..
-        } = self.places();
-        let different = self.bits ^ (self.stored(Entry::untagged(fingerprint)) * ones);
-        // As in `used`: exact for each slot.
-        (((different & lows) + lows) | different) & tops ^ tops
+        let stored = self.stored(Entry::untagged(fingerprint));
+        self.places().with_stored(self.bits, stored)
     }
 
     /// The bit above the tag of each slot whose tag is dead, be it empty or not, among others.
@@ -260,10 +277,9 @@ impl<L: PackedLayout> Packed<L> {
         p: Bits,
         q: Bits,
         fingerprint: Fingerprint,
-        hint: Self,
+        hint: Hint,
         now: Now,
     ) -> (bool, bool) {
-        let (p, q) = (Self::unpack(p.0), Self::unpack(q.0));
         let holds = Self::either_holds_live(p, q, fingerprint, hint, now);
         (Self::both_settled(p, q, hint), holds)
     }
@@ -271,7 +287,7 @@ impl<L: PackedLayout> Packed<L> {
     /// True if any slot of either word holds a live copy of `fingerprint`. Both must be quiet, and in
     /// the phase of `hint`.
     #[inline(always)]
-    fn either_holds_live(p: Self, q: Self, fingerprint: Fingerprint, hint: Self, now: Now) -> bool {
+    fn either_holds_live(p: Bits, q: Bits, fingerprint: Fingerprint, hint: Hint, now: Now) -> bool {
         #[cfg(target_feature = "sse2")]
         if const { !L::HAS_PHASE && L::TAG_BITS == 4 } {
             match const { (L::LEVELS[0].distance, L::LEVELS[0].bits) } {
@@ -290,15 +306,17 @@ impl<L: PackedLayout> Packed<L> {
     /// The same as [`either_holds_live`](Self::either_holds_live) on any processor.
     #[inline(always)]
     fn either_holds_live_by_word(
-        p: Self,
-        q: Self,
+        p: Bits,
+        q: Bits,
         fingerprint: Fingerprint,
-        hint: Self,
+        hint: Hint,
         now: Now,
     ) -> bool {
-        let places = hint.places();
-        let fingerprints = hint.stored(Entry::untagged(fingerprint)) * places.ones;
-        let not = |word: Self| {
+        let places = Self::places_at(hint);
+        let fingerprints = Self::stored_at(hint, Entry::untagged(fingerprint)) * places.ones;
+        let not = |word: Bits| {
+            // Only slots are looked at, which the base leaves as they are.
+            let word = Self::unpack(word.0);
             word.carries_unless(places, fingerprints) | word.carries_if_dead(places, now)
         };
         not(p) & not(q) & places.above != places.above
@@ -309,10 +327,10 @@ impl<L: PackedLayout> Packed<L> {
     #[cfg(target_feature = "sse2")]
     #[inline(always)]
     fn either_holds_live_packed(
-        p: Self,
-        q: Self,
+        p: Bits,
+        q: Bits,
         fingerprint: Fingerprint,
-        hint: Self,
+        hint: Hint,
         now: Now,
     ) -> bool {
         let splats = if L::HAS_PHASE {
@@ -320,11 +338,11 @@ impl<L: PackedLayout> Packed<L> {
         } else {
             SplatsOf::<L>::FIRST
         };
-        let words = set_i64_m128i(q.bits as i64, p.bits as i64);
+        let words = set_i64_m128i(q.0 as i64, p.0 as i64);
         let above = m128i::from(splats.above);
         // As in `carries_unless`.
         let all = m128i::from(splats.fingerprints);
-        let fingerprints = hint.stored(Entry::untagged(fingerprint)) * splats.ones;
+        let fingerprints = Self::stored_at(hint, Entry::untagged(fingerprint)) * splats.ones;
         let different = (words ^ set_splat_i64_m128i(fingerprints as i64)) & all;
         let up = set_i64_m128i(0, L::TAG_BITS.into());
         let different = shl_all_u64_m128i(add_i64_m128i(different, all), up);
@@ -344,8 +362,8 @@ impl<L: PackedLayout> Packed<L> {
     /// [`either_holds_live`](Self::either_holds_live) for 15 bits in lanes of 16.
     #[cfg(target_feature = "sse2")]
     #[inline(always)]
-    fn either_holds_live_in_16(p: Self, q: Self, fingerprint: Fingerprint, now: Now) -> bool {
-        let words = set_i64_m128i(q.bits as i64, p.bits as i64);
+    fn either_holds_live_in_16(p: Bits, q: Bits, fingerprint: Fingerprint, now: Now) -> bool {
+        let words = set_i64_m128i(q.0 as i64, p.0 as i64);
         let new = set_splat_i16_m128i(now.entry_of::<L>(fingerprint).bits() as i16);
         let ages = shl_imm_u16_m128i::<1>(sub_i16_m128i(new, words));
         let different = shl_imm_u16_m128i::<4>(ages);
@@ -358,8 +376,8 @@ impl<L: PackedLayout> Packed<L> {
     /// [`either_holds_live`](Self::either_holds_live) for 30 bits in lanes of 32.
     #[cfg(target_feature = "sse2")]
     #[inline(always)]
-    fn either_holds_live_in_32(p: Self, q: Self, fingerprint: Fingerprint, now: Now) -> bool {
-        let words = set_i64_m128i(q.bits as i64, p.bits as i64);
+    fn either_holds_live_in_32(p: Bits, q: Bits, fingerprint: Fingerprint, now: Now) -> bool {
+        let words = set_i64_m128i(q.0 as i64, p.0 as i64);
         let new = set_splat_i32_m128i(now.entry_of::<L>(fingerprint).bits() as i32);
         let ages = shl_imm_u32_m128i::<2>(sub_i32_m128i(new, words));
         let different = shl_imm_u32_m128i::<4>(ages);
