@@ -51,15 +51,15 @@ fn agrees<L: PackedLayout>(word: Packed<L>, fingerprint: Fingerprint, now: Now) 
         oldest.is_none_or(|entry| live.contains(&entry)),
         "{context}"
     );
-    let other = Packed::<L>::EMPTY.set_phase(word.phase());
-    for (p, q) in [(word, other), (other, word)] {
-        let (p, q) = (Bits(p.pack()), Bits(q.pack()));
-        let (settled, found) = Packed::match_settled_live(p, q, fingerprint, other, now);
+    let hint = Hint::new(word.level(), word.level() / 2);
+    let other = Packed::<L>::EMPTY.set_phase(word.phase()).encode(hint);
+    let bits = word.encode(hint);
+    for (p, q) in [(bits, other), (other, bits)] {
+        let (settled, found) = Packed::<L>::match_settled_live(p, q, fingerprint, hint, now);
         assert_eq!(settled, word.is_unmarked(), "{context}");
         assert!(!settled || found != live.is_empty(), "{context}");
         // As processors without these vectors compare.
-        let [p, q] = [p, q].map(|bits| Packed::<L>::unpack(bits.0));
-        let found = Packed::either_holds_live_by_word(p, q, fingerprint, other, now);
+        let found = Packed::<L>::either_holds_live_by_word(p, q, fingerprint, hint, now);
         assert!(!settled || found != live.is_empty(), "{context}");
     }
 }
@@ -195,7 +195,7 @@ fn split_agrees<L: PackedLayout>(word: Packed<L>, low: u64) {
         "{word:?}"
     );
     for part in [word, stays, goes] {
-        let bits = Bits(part.unmarked().pack());
+        let bits = part.unmarked().pack();
         assert!(Packed::<L>::is_image(bits), "{part:?}");
     }
 }
