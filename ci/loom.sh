@@ -3,7 +3,6 @@
 # GUIRA_LOOM_BOUND: see loom-tests/README.md. GUIRA_LOOM_JOBS: the number of files at a time, 2 by
 # default.
 # GUIRA_LOOM_FILES: the files to run, all by default.
-# GUIRA_LOOM_TABLE=1: writes the numbers of all files into the table of loom-tests/README.md.
 set -euo pipefail
 self=$(realpath "$0")
 cd "$(dirname "$self")/.."
@@ -52,30 +51,6 @@ summarize() {
     [[ $verdict == ok ]]
 }
 
-# table SUMMARY: prints its lines as rows of a Markdown table, and their sums.
-table() {
-    awk '
-        function grouped(n) { return n < 1000 ? n : grouped(int(n / 1000)) sprintf(" %03d", n % 1000) }
-        {
-            printf "| %s | %d | %d | %s | %s | %d |\n", $1, $2, $3, grouped($4), grouped($5), $6
-            scenarios += $2; runs += $3; iterations += $4
-        }
-        END { printf "| all | %d | %d | %s | | |\n", scenarios, runs, grouped(iterations) }
-    ' "$1"
-}
-
-# replace_table PAGE SUMMARY: replaces the rows below the heading of the table of costs.
-replace_table() {
-    local page=$1
-    table "$2" | awk '
-        NR == FNR { rows = rows $0 "\n"; next }
-        /^\| file \| scenarios \|/ { print; getline; print; printf "%s", rows; in_table = 1; next }
-        in_table && /^\|/ { next }
-        { in_table = 0; print }
-    ' - "$page" > "$page.new"
-    mv "$page.new" "$page"
-}
-
 if [[ -n $stacks ]]; then
     mkdir -p target/loom
     # The linker of Rust is a C compiler.
@@ -94,8 +69,5 @@ for file in "${files[@]}"; do
 done
 if ((failed)); then
     grep -H -A 3 'panicked at' "$logs"/*.log || true
-fi
-if [[ -n ${GUIRA_LOOM_TABLE-} && -z ${GUIRA_LOOM_FILES-} ]] && ((!failed)); then
-    replace_table loom-tests/README.md "$logs/summary"
 fi
 exit "$failed"

@@ -29,7 +29,7 @@
 //! | [`SnapshotDecoder`] | builds a filter from a snapshot that arrives in pieces |
 //! | [`Stats`] | what a filter has done, for metrics |
 //! | [`SeededState`] | the default hasher |
-//! | [SIZING.md], [OPERATING.md] | which settings to choose, and how to run a filter in a service |
+//! | [the guide] | which settings to choose, and how to run a filter in a service |
 //! | [a page to watch][watch] | this crate's code at work in a browser, step by step |
 //! | [DESIGN.md], [PROOF.md], [VERIFICATION.md] | the protocol, why it is correct, and what checks it |
 //!
@@ -125,8 +125,7 @@
 //! * `wasm_js`: on `wasm32-unknown-unknown`, random seeds come from JavaScript. Without it, builds for
 //!   that target have to provide another source of randomness.
 //!
-//! [SIZING.md]: https://github.com/guira-rs/guira/blob/v0.1.0/docs/SIZING.md
-//! [OPERATING.md]: https://github.com/guira-rs/guira/blob/v0.1.0/docs/OPERATING.md
+//! [the guide]: https://github.com/guira-rs/guira/blob/v0.1.0/docs/GUIDE.md
 //! [DESIGN.md]: https://github.com/guira-rs/guira/blob/v0.1.0/docs/DESIGN.md
 //! [PROOF.md]: https://github.com/guira-rs/guira/blob/v0.1.0/docs/PROOF.md
 //! [VERIFICATION.md]: https://github.com/guira-rs/guira/blob/v0.1.0/docs/VERIFICATION.md
@@ -145,10 +144,8 @@ compile_error!(
 mod pages {
     #[doc = include_str!("../README.md")]
     struct Readme;
-    #[doc = include_str!("../docs/SIZING.md")]
-    struct Sizing;
-    #[doc = include_str!("../docs/OPERATING.md")]
-    struct Operating;
+    #[doc = include_str!("../docs/GUIDE.md")]
+    struct Guide;
 }
 
 mod builder;

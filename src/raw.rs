@@ -1,7 +1,7 @@
 //! The protocol: the operations on classes, in one layout.
 //!
-//! `docs/DESIGN.md` describes the states and operations. `docs/PROOF.md` has the proof and the pairs
-//! of orderings; it uses the names of [`Step`](crate::step::Step).
+//! `docs/DESIGN.md` describes the states and operations. `docs/PROOF.md` and `docs/proof/` have the
+//! proof and the pairs of orderings; they use the names of [`Step`](crate::step::Step).
 
 mod advance;
 pub(crate) mod any;

@@ -24,6 +24,9 @@ const SUMMARY: &str = include_str!("../pages/summary.md.in");
 /// The page of the summary, in the root of the repository.
 const FRONT: &str = "BENCHMARKS.md";
 
+/// The page with every number.
+const ALL: &str = "report.md";
+
 /// What can be measured by itself. The report has the parts in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
@@ -74,7 +77,8 @@ impl Part {
 }
 
 /// Measures guira and its peers side by side, and writes the data, the report and the charts of this
-/// machine. If `BENCHMARKS.md` is of this machine, it is written, too.
+/// machine. If `BENCHMARKS.md` is of this machine, it is written, too. The report is not committed,
+/// because it can be written again from the data.
 #[derive(Debug, clap::Parser)]
 pub struct Report {
     /// Takes a minute: shows that all of it works, not how fast it is.
@@ -151,7 +155,7 @@ impl Report {
 fn pages(data: &Data) -> io::Result<Vec<(String, String)>> {
     let mut files = charts::all(data).map_err(io::Error::other)?;
     let charts: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
-    for (name, template) in [("report.md", REPORT), (FRONT, SUMMARY)] {
+    for (name, template) in [(ALL, REPORT), (FRONT, SUMMARY)] {
         files.push((name.to_owned(), page::render(template, data, &charts)));
     }
     Ok(files)
@@ -180,6 +184,7 @@ mod tests {
             for (name, expected) in pages(&data).unwrap() {
                 match name.as_str() {
                     FRONT => is_summarized |= text(&root.join(FRONT)) == expected,
+                    ALL => assert!(!expected.contains("{{"), "a value is missing"),
                     name => assert!(text(&folder.join(name)) == expected, "{name}"),
                 }
             }

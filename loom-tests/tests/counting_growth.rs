@@ -1,4 +1,4 @@
-//! Slots with counters, while their words are split.
+//! Slots with counters, while their words are split. A filter does not grow for copies of one item.
 
 use crate::common::{
     find::LAW,

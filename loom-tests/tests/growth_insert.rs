@@ -1,4 +1,5 @@
-//! An insert puts its item where lookups find it, whatever is split concurrently.
+//! An insert puts its item where lookups find it, whatever is split concurrently. Without memory no
+//! trace remains.
 
 use guira::{
     InsertError,

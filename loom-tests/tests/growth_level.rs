@@ -1,4 +1,5 @@
-//! Threads split runs of words until a level is complete. The hint is never early.
+//! Threads split runs of words until a level is complete, which is when all its parts have ended. The
+//! hint is never early.
 
 use crate::common::{
     find::{LAW, find},

@@ -1,4 +1,5 @@
-//! A lookup finds a present item while words are split.
+//! A lookup finds a present item while words are split and packed again, and sees nothing in a word
+//! of another level.
 
 use crate::common::{
     find::{LAW, find},

@@ -1,4 +1,5 @@
-//! Each copy is removed exactly once while words are split.
+//! Each copy is removed exactly once, and a present item is removed, while words are split and where
+//! they are ahead of the hint.
 
 use crate::common::removes::{ONCE, PRESENT, one_remove_too_many, remove_and_reinsert, second_copy};
 use guira::model::{Fault, Growing};

@@ -1,4 +1,5 @@
-//! A slot is claimed once, and a failed insert leaves no trace.
+//! A slot is claimed once, and a failed insert leaves no trace. A path that is there throughout is
+//! found, though it changes once. An insert that only a move is in the way of answers `Contended`.
 
 use guira::{
     InsertError,

@@ -1,5 +1,5 @@
 //! Each copy is removed exactly once: the number of removes that return true is the number of
-//! copies.
+//! copies. A present item is removed, and a removed one is gone.
 
 use crate::common::removes::{ONCE, PRESENT, one_remove_too_many, remove_and_reinsert, second_copy};
 use guira::model::{Fault, Model, Step};

@@ -1,4 +1,5 @@
-//! Of an absent item one copy is inserted, and exactly one `insert_unique` returns true.
+//! Of an absent item one copy is inserted, and exactly one `insert_unique` returns true. A slot that
+//! is there throughout is found.
 
 use guira::model::{Fault, Item, Model, Step};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd, other, with};

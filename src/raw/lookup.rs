@@ -3,7 +3,7 @@
 //! | promise | no false negative; `contains` is wait-free; `count` is the number at one moment, during moves |
 //! |---|---|
 //! | how | DESIGN, section 4, "contains" |
-//! | why | PROOF, section 5 (L1, L2, L9, L10), section 8 |
+//! | why | PROOF, section 5 (L1, L2, L9), section 8, section 15 (L10) |
 //! | checked by | lookup, attempts, count, growth_lookup, expire_lookup |
 //! | break it | `cargo xtask break ContainsNoValidate` |
 

@@ -3,7 +3,7 @@
 //! | promise | one copy, and one `Ok(true)` of all calls that race |
 //! |---|---|
 //! | how | DESIGN, section 6 |
-//! | why | PROOF, section 5 (L5, L11), section 8 |
+//! | why | PROOF, section 8, section 15 (L5, L11) |
 //! | checked by | unique, growth_level, expire_unique |
 //! | break it | `cargo xtask break UniqueNoReservation` |
 //!

@@ -22,7 +22,7 @@ use std::ptr;
 fn load_bits(step: Step, atomic: &AtomicU64) -> Bits {
     count_load();
     // Acquire: pairs with the Release of the exchange that wrote the word (PROOF,
-    // section 7: ReadP, ReadQ and the second reads).
+    // section 16: ReadP, ReadQ and the second reads).
     Bits(atomic.load(fault::order(step, Ordering::Acquire)))
 }
 

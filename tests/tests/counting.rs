@@ -120,7 +120,7 @@ fn the_rate_told_is_the_rate_measured() {
     }
 }
 
-/// The numbers of docs/SIZING.md: bits for each item at 1 %, for a million items.
+/// The numbers of docs/GUIDE.md: bits for each item at 1 %, for a million items.
 #[test]
 fn counters_cost_what_the_page_says() {
     let builder = || {

@@ -1,6 +1,7 @@
 //! Checks statements of the documents that a test can verify.
 //!
-//! * Tables of negative controls name the controls that the models have, and no others.
+//! * The list of negative controls has the controls that the models have, and no others.
+//! * Each file of models checks a promise.
 //! * The cards of the files that implement operations refer to sections, models and controls that
 //!   exist.
 //! * The pages list every command and every statistic.
@@ -65,69 +66,47 @@ fn table(document: &str, section: &str) -> Vec<Vec<String>> {
     rows.skip(2).map(cells).collect()
 }
 
-/// The names of controls in a cell.
-fn names(cell: &str) -> impl Iterator<Item = String> {
-    let words = cell.split([',', ';', ' ']);
-    let names = words.filter(|word| word.starts_with(char::is_uppercase));
-    names.map(str::to_owned)
-}
-
+/// The models of a promise are there, and each file of models checks a promise.
 #[test]
-fn each_control_of_a_promise_is_one_of_its_models() {
-    let controls = controls();
+fn each_file_of_models_checks_a_promise() {
     let mut named = BTreeSet::new();
     for row in table("docs/VERIFICATION.md", "\n## What checks which promise") {
-        let [promise, models, in_row, ..] = &row[..] else {
+        let [_, models, ..] = &row[..] else {
             panic!("{row:?}");
         };
-        let of_models: BTreeSet<_> = match models.as_str() {
-            "all" => controls.values().flatten().collect(),
-            _ => models
-                .split(", ")
-                .flat_map(|model| &controls[model])
-                .collect(),
-        };
-        for name in names(in_row) {
-            assert!(
-                of_models.contains(&name),
-                "{promise}: {name} is in none of {models}"
-            );
-            named.insert(name);
-        }
+        let models = models.split(", ").filter(|model| !model.is_empty());
+        named.extend(models.map(str::to_owned));
     }
-    let all: BTreeSet<_> = controls.into_values().flatten().collect();
-    assert!(all.len() > 60, "{all:?}");
-    let difference: Vec<_> = all.symmetric_difference(&named).collect();
+    let files: BTreeSet<_> = controls().into_keys().collect();
+    let difference: Vec<_> = files.symmetric_difference(&named).collect();
     assert!(
         difference.is_empty(),
-        "in the models or in the table only: {difference:?}"
+        "in loom-tests/tests or in the table only: {difference:?}"
     );
 }
 
+/// `cargo xtask controls` writes the list. This test reads it, and the models, in another way.
 #[test]
-fn the_table_of_models_has_the_controls_of_each_file() {
-    let rows = table("loom-tests/README.md", "\n## What is modelled");
-    let named: BTreeMap<String, BTreeSet<String>> = rows
-        .iter()
-        .map(|row| {
-            let [file, _, steps, orderings, ..] = &row[..] else {
-                panic!("{row:?}");
-            };
-            (file.clone(), names(steps).chain(names(orderings)).collect())
-        })
-        .collect();
-    let controls = controls();
-    for (file, controls) in &controls {
-        let named = named
-            .get(file)
-            .unwrap_or_else(|| panic!("{file} has no row"));
-        let difference: Vec<_> = controls.symmetric_difference(named).collect();
-        assert!(
-            difference.is_empty(),
-            "{file}, there or in its row only: {difference:?}"
-        );
+fn the_list_of_controls_has_the_controls_of_each_file() {
+    let list = files::read("loom-tests/controls.txt");
+    let mut listed: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut file = String::new();
+    for line in list.lines() {
+        let names = ["  steps: ", "  orderings: "].map(|kind| line.strip_prefix(kind));
+        if let Some(path) = line.strip_prefix("loom-tests/tests/") {
+            file = path.trim_end_matches(".rs").to_owned();
+            listed.entry(file.clone()).or_default();
+        } else if line.starts_with("shuttle-tests/") {
+            break;
+        } else if let Some(names) = names.into_iter().flatten().next() {
+            let names = names.split(", ").map(str::to_owned);
+            listed.entry(file.clone()).or_default().extend(names);
+        }
     }
-    assert_eq!(named.len(), controls.len(), "rows without a file");
+    let controls = controls();
+    let all: BTreeSet<_> = controls.values().flatten().collect();
+    assert!(all.len() > 60, "{all:?}");
+    assert_eq!(listed, controls, "cargo xtask controls --bless");
 }
 
 /// The files that implement an operation or a part of one.
@@ -264,7 +243,7 @@ fn lists_of_statistics_are_complete() {
     let fields: Vec<&str> = fields.collect();
     assert!(fields.contains(&"failed_inserts"), "{fields:?}");
     for (file, before, after) in [
-        ("docs/OPERATING.md", "`stats().", "`"),
+        ("docs/GUIDE.md", "`stats().", "`"),
         ("python/src/stats.rs", "stats.", ","),
     ] {
         let text = files::read(file);
@@ -344,7 +323,13 @@ fn every_section_that_is_referred_to_is_there() {
     let mut checked = 0;
     let mut missing = Vec::new();
     for document in ["DESIGN", "PROOF"] {
-        let headings = files::read(format!("docs/{document}.md"));
+        let mut headings = files::read(format!("docs/{document}.md"));
+        let parts = files::root().join(format!("docs/{}", document.to_lowercase()));
+        for page in files::with_extension("md") {
+            if page.starts_with(&parts) {
+                headings += &files::read(&page);
+            }
+        }
         for extension in ["md", "rs"] {
             for file in files::with_extension(extension) {
                 // A reference may be split over two lines of a comment.

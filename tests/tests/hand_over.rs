@@ -1,5 +1,5 @@
-//! The hand-over of OPERATING, "Change a live filter", from one window to another. Threads claim items
-//! during it, and each item is claimed once in a TTL.
+//! The hand-over of the guide, "Replace a live filter", from one window to another. Threads claim
+//! items during it, and each item is claimed once in a TTL.
 
 use guira::{ExpiringBuilder, ExpiringFilter, InsertError};
 use std::{

@@ -1,4 +1,4 @@
-//! The tables in `docs/SIZING.md` agree with the library.
+//! The tables in `docs/GUIDE.md` agree with the library.
 
 use guira::{CuckooFilter, ExpiringFilter, Prefer};
 use std::{fs, path::Path, time::Duration};
@@ -8,7 +8,7 @@ const ITEMS: usize = 1_000_000;
 
 /// The rows of the first table with this cell in its header, as cells.
 fn table(head: &str) -> Vec<Vec<String>> {
-    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/SIZING.md"));
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/GUIDE.md"));
     let text = fs::read_to_string(path).expect("the page");
     let lines = text
         .lines()

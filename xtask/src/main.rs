@@ -3,6 +3,7 @@
 mod api;
 mod break_it;
 mod changes;
+mod controls;
 mod models;
 mod rooms;
 mod run;
@@ -19,7 +20,8 @@ Usage: cargo xtask TASK
   loom [FILE...]   the models of these files, or of all whose inputs changed; --all, --bound N
   api              compares the public interface with its snapshot; --bless writes the snapshot
   rooms [FOLDER..] prints which module imports which; fails if modules import each other
-  break NAME       weakens one step or ordering, and shows the interleaving that fails; --list
+  break NAME       weakens one step or ordering, and shows the interleaving that fails
+  controls         prints what can be weakened, by file of tests; --bless writes the list
 
 A package has changed if a file of it differs from the commit at which the branch left main.
 ";
@@ -35,7 +37,8 @@ fn main() -> ExitCode {
         ["api"] => api::run(false),
         ["api", "--bless"] => api::run(true),
         ["rooms", ref folders @ ..] => rooms::run(folders),
-        ["break", "--list"] => break_it::list(),
+        ["controls"] => controls::run(false),
+        ["controls", "--bless"] => controls::run(true),
         ["break", name] => break_it::run(name),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");

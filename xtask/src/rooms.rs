@@ -8,7 +8,7 @@
 //! also a room.
 //!
 //! Rooms may not import each other in a cycle, so they form *floors*: a room imports only rooms of
-//! lower floors. The blocks after `rooms:` marks in `docs/ARCHITECTURE.md` define the floors.
+//! lower floors. `xtask/rooms.txt` defines the floors.
 
 mod modules;
 
@@ -20,7 +20,7 @@ use petgraph::{
 };
 use std::{collections::BTreeMap, fmt::Write, fs};
 
-/// The crates, by their names on the page.
+/// The crates, by their names in the list.
 const CRATES: [(&str, &str); 7] = [
     ("guira", "src/lib.rs"),
     ("guira-commands", "commands/src/lib.rs"),
@@ -31,7 +31,7 @@ const CRATES: [(&str, &str); 7] = [
     ("guira-watch", "watch/src/lib.rs"),
 ];
 
-const PAGE: &str = "docs/ARCHITECTURE.md";
+const LIST: &str = "xtask/rooms.txt";
 
 /// The rooms of a folder, and their imports.
 #[derive(Debug, Default)]
@@ -63,19 +63,19 @@ pub(crate) fn run(asked: &[&str]) -> Result<(), Failed> {
     }
 }
 
-/// All cycles, and all differences between the floors on the page and in the code.
+/// All cycles, and all differences between the floors in the list and in the code.
 fn wrong(folders: &BTreeMap<String, Folder>) -> Result<Vec<String>, Failed> {
     let mut wrong = Vec::new();
     for (name, folder) in folders {
         let cycles = folder.cycles().into_iter();
         wrong.extend(cycles.map(|it| format!("{name}: {it}")));
     }
-    let page = fs::read_to_string(root().join(PAGE))?;
-    for (name, floors) in blocks(&page) {
+    let list = fs::read_to_string(root().join(LIST))?;
+    for (name, floors) in blocks(&list) {
         match folders.get(name) {
-            None => wrong.push(format!("{PAGE}: there is no folder {name}")),
+            None => wrong.push(format!("{LIST}: there is no folder {name}")),
             Some(folder) => wrong.extend(
-                (folder.against(&floors).into_iter()).map(|it| format!("{PAGE}: {name}: {it}")),
+                (folder.against(&floors).into_iter()).map(|it| format!("{LIST}: {name}: {it}")),
             ),
         }
     }
@@ -263,16 +263,13 @@ impl Folder {
     }
 }
 
-/// The floors on the page by folder, from the highest to the lowest: the lines between the fences
-/// after `<!-- rooms: FOLDER -->`.
-fn blocks(page: &str) -> Vec<(&str, Vec<Vec<&str>>)> {
-    let blocks = page.split("<!-- rooms: ").skip(1);
+/// The floors in the list by folder, from the highest to the lowest: the lines after `FOLDER:`.
+fn blocks(list: &str) -> Vec<(&str, Vec<Vec<&str>>)> {
+    let blocks = list.split("\n\n");
     blocks
         .filter_map(|text| {
-            let (name, text) = text.split_once(" -->")?;
-            let lines = text.trim_start().lines().skip(1);
-            let lines = lines.take_while(|line| !line.starts_with("```"));
-            let floors = lines.map(|line| line.split_whitespace().collect());
+            let (name, floors) = text.split_once(":\n")?;
+            let floors = floors.lines().map(|line| line.split_whitespace().collect());
             Some((name, floors.collect()))
         })
         .collect()
@@ -283,14 +280,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_rooms_import_each_other_and_the_page_has_their_floors() {
+    fn no_rooms_import_each_other_and_the_list_has_their_floors() {
         let folders = folders().unwrap();
         let wrong = wrong(&folders).unwrap();
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-        let page = fs::read_to_string(root().join(PAGE)).unwrap();
+        let list = fs::read_to_string(root().join(LIST)).unwrap();
         for (name, _) in CRATES {
-            let has_block = blocks(&page).iter().any(|(known, _)| *known == name);
-            assert!(has_block, "{PAGE} has no floors of {name}");
+            let has_block = blocks(&list).iter().any(|(known, _)| *known == name);
+            assert!(has_block, "{LIST} has no floors of {name}");
         }
     }
 
@@ -333,8 +330,11 @@ mod tests {
 
     #[test]
     fn a_block_has_a_floor_a_line() {
-        let page = "x\n<!-- rooms: guira -->\n```text\na b\nc\n```\nd\n";
+        let list = "# What it is.\n\nguira:\na b\nc\n\nguira::raw:\nd\n";
         let floors = vec![vec!["a", "b"], vec!["c"]];
-        assert_eq!(blocks(page), [("guira", floors)]);
+        assert_eq!(
+            blocks(list),
+            [("guira", floors), ("guira::raw", vec![vec!["d"]])]
+        );
     }
 }

@@ -95,14 +95,17 @@ impl Facts {
             .ok_or(format!("{page} has no heading {heading:?} there"))
     }
 
-    /// Checks `PROOF, section 5 (L1, L2), section 8`: sections, and headings of lemmas in them.
+    /// Checks `PROOF, section 5 (L1, L2), section 8`: sections of the page or of those in
+    /// `docs/proof/`, and headings of lemmas in them.
     fn why(&self, why: &str) -> Result<(), String> {
         let parts = why.strip_prefix("PROOF, ").ok_or(format!("why: {why:?}"))?;
-        let text = self.pages.get("docs/PROOF.md").ok_or("no PROOF")?;
+        let is_proof = |page: &str| page == "docs/PROOF.md" || page.starts_with("docs/proof/");
+        let pages = self.pages.iter().filter(|(page, _)| is_proof(page));
+        let text: String = pages.map(|(_, text)| text.as_str()).collect();
         for part in parts.split("section ").skip(1) {
             let part = part.trim_end_matches(", ");
             let (number, lemmas) = part.split_once(" (").unwrap_or((part, ""));
-            let section = section(text, number).ok_or(no_section("PROOF", number))?;
+            let section = section(&text, number).ok_or(no_section("PROOF", number))?;
             let lemmas = lemmas.trim_end_matches(')').split(", ");
             for lemma in lemmas.filter(|lemma| !lemma.is_empty()) {
                 let prefix = format!("{lemma},");
@@ -175,10 +178,8 @@ mod tests {
                     "docs/DESIGN.md",
                     "\n## 4. Protocol\n### insert\n\n## 5. More\n### remove\n",
                 ),
-                page(
-                    "docs/PROOF.md",
-                    "\n## 5. Lemmas\n### L1, a\n### L2, b\n\n## 8. End\n",
-                ),
+                page("docs/PROOF.md", "\n## 5. Lemmas\n### L1, a\n### L2, b\n"),
+                page("docs/proof/end.md", "# End\n\n## 8. End\n"),
                 page("docs/growth.md", "# Growth\n\n## Splitting\n"),
             ]),
             controls: BTreeMap::from(controls.map(|(model, names)| {
