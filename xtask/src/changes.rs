@@ -28,11 +28,15 @@ const PACKAGES: [(&str, &str); 19] = [
 
 /// The packages with a file that differs from the merge base of the branch and main.
 pub(crate) fn packages() -> Result<BTreeSet<&'static str>, Failed> {
-    let base = base()?;
-    let changed = lines(&["diff", "--name-only", &base])?;
-    let new = lines(&["ls-files", "--others", "--exclude-standard"])?;
-    let files = changed.iter().chain(&new);
-    Ok(files.filter_map(|file| package_of(file)).collect())
+    let files = files()?;
+    Ok(files.iter().filter_map(|file| package_of(file)).collect())
+}
+
+/// The files that differ from the merge base of the branch and main, by their paths below the root.
+pub(crate) fn files() -> Result<Vec<String>, Failed> {
+    let mut files = lines(&["diff", "--name-only", &base()?])?;
+    files.extend(lines(&["ls-files", "--others", "--exclude-standard"])?);
+    Ok(files)
 }
 
 fn package_of(file: &str) -> Option<&'static str> {
