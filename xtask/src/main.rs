@@ -85,8 +85,8 @@ fn pr(steps: &mut Steps) -> Result<(), Failed> {
     steps.cargo(&[&clippy[..], &DENY].concat())?;
     steps.cargo(&["test"])?;
     let mut packages = changes::packages()?;
-    // `cargo test` has tested these.
-    packages.retain(|package| !["guira", "guira-tests"].contains(package));
+    // These have been tested.
+    packages.retain(|package| !["guira", "guira-docs-tests", "guira-tests"].contains(package));
     // The other tests of the module need an engine: `ci/module.sh`.
     if packages.remove("guira-module") {
         steps.cargo(&["test", "--package", "guira-module", "--lib"])?;
@@ -99,9 +99,8 @@ fn pr(steps: &mut Steps) -> Result<(), Failed> {
 
 /// The checks of pages and comments. Only in CI do they fail.
 fn documents(steps: &mut Steps) -> Result<(), Failed> {
-    let tests = ["--test", "documents", "--test", "prose", "--no-fail-fast"];
-    let checked = steps.cargo(&[&["test", "--package", "guira-tests"], &tests[..]].concat());
-    match checked {
+    let package = ["--package", "guira-docs-tests"];
+    match steps.cargo(&[&["test", "--no-fail-fast"], &package[..]].concat()) {
         Err(Failed(what)) if env::var_os("CI").is_none() => {
             steps.warn(what);
             Ok(())

@@ -80,8 +80,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failed> {
     explore(files, bound)
 }
 
-/// The files for `cargo xtask pr`: those that changed, those that the cards of changed files of the
-/// protocol name, and one for each promise.
+/// The files for `cargo xtask pr`: the changed ones, the ones on the cards of changed files of the
+/// protocol, and one for each promise.
 pub(crate) fn concerned(changed: &[String]) -> Result<(), Failed> {
     let by_change = changed.iter().flat_map(|path| concerned_by(path));
     let mut concerned: BTreeSet<String> = by_change.collect();
@@ -109,7 +109,7 @@ fn concerned_by(path: &str) -> Vec<String> {
     cards.into_iter().next().unwrap_or_default()
 }
 
-/// The files without those that have passed at this bound with the inputs that they have now.
+/// The files that have not passed at this bound with the inputs that they have now.
 fn not_passed(mut files: Vec<String>, bound: u32) -> Result<Vec<String>, Failed> {
     let passed = Passed::read();
     let hashes = hashes(&files)?;
