@@ -1,7 +1,7 @@
 //! The phase of a word, in a growable filter: 2k at level k, and 2k + 1 while the word is frozen there.
 //!
-//! The words of a table count their phases from the *first* level, at which the filter begins: an empty
-//! word of a new filter is 0, so that new filters are memory that nothing has been written to.
+//! The words of a table count their phases from the *first* level, at which the filter begins. So an
+//! empty word of a new filter is 0, and making a filter writes to no word.
 
 use super::{Bits, Bucket};
 

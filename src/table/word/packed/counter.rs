@@ -150,8 +150,8 @@ impl<L: PackedLayout> Packed<L> {
         Self::from_bits(Self::less_one(self.bits, self.lanes(), stored, tops))
     }
 
-    /// The word less one copy of a fingerprint of which slots hold `stored`, from the lowest of the slots
-    /// whose top bits are given.
+    /// The word less one copy of a fingerprint, from the lowest of the slots whose top bits are given.
+    /// Slots hold `stored` of that fingerprint.
     #[inline(always)]
     fn less_one(bits: u64, lanes: &Lanes, stored: u64, tops: u64) -> u64 {
         let top = tops & tops.wrapping_neg();

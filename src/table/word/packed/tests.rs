@@ -140,8 +140,8 @@ fn all_operations_agree<L: PackedLayout>(phases: Range<u64>) {
     );
 }
 
-/// The hint of this phase, which may be that of frozen words, in filters that begin at level 0, and in
-/// those that begin at its level.
+/// The hint of this phase in filters that begin at level 0, and in filters that begin at its level. The
+/// phase may be that of frozen words.
 fn hints_of(phase: u64) -> [Hint; 2] {
     let level = (phase >> 1) as u32;
     [0, level].map(|first| {
