@@ -407,6 +407,13 @@ impl<S: BuildHasher + 'static> SharedExpiringFilter<S> {
 
 /// Items. Each method is that of [`ExpiringFilter`] with the same name.
 impl<S: BuildHasher + 'static> SharedExpiringFilter<S> {
+    /// [`ExpiringFilter::hash_of`].
+    #[inline]
+    #[must_use]
+    pub fn hash_of<T: Hash + ?Sized>(&self, item: &T) -> u64 {
+        self.shared.filter.hash_of(item)
+    }
+
     /// [`ExpiringFilter::contains`].
     #[inline]
     #[must_use]

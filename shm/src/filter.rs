@@ -350,11 +350,18 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
 
 /// Items. Each method is that of [`CuckooFilter`] with the same name.
 impl<S: BuildHasher + 'static> SharedFilter<S> {
+    /// [`CuckooFilter::hash_of`].
+    #[inline]
+    #[must_use]
+    pub fn hash_of<T: Hash + ?Sized>(&self, item: &T) -> u64 {
+        self.shared.filter.hash_of(item)
+    }
+
     /// [`CuckooFilter::contains`].
     #[inline]
     #[must_use]
     pub fn contains<T: Hash + ?Sized>(&self, item: &T) -> bool {
-        self.contains_hash(self.hasher().hash_one(item))
+        self.contains_hash(self.hash_of(item))
     }
 
     /// [`CuckooFilter::contains_hash`].
@@ -396,7 +403,7 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     /// * The other errors of [`CuckooFilter::insert`].
     #[inline]
     pub fn insert<T: Hash + ?Sized>(&self, item: &T) -> Result<(), InsertError> {
-        self.insert_hash(self.hasher().hash_one(item))
+        self.insert_hash(self.hash_of(item))
     }
 
     /// [`CuckooFilter::insert_hash`].
@@ -418,7 +425,7 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     /// As [`insert`](Self::insert). A call for an absent item needs a seat.
     #[inline]
     pub fn insert_unique<T: Hash + ?Sized>(&self, item: &T) -> Result<bool, InsertError> {
-        self.insert_unique_hash(self.hasher().hash_one(item))
+        self.insert_unique_hash(self.hash_of(item))
     }
 
     /// [`CuckooFilter::insert_unique_hash`].
@@ -443,7 +450,7 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     /// [`CuckooFilter::remove`].
     #[inline]
     pub fn remove<T: Hash + ?Sized>(&self, item: &T) -> bool {
-        self.remove_hash(self.hasher().hash_one(item))
+        self.remove_hash(self.hash_of(item))
     }
 
     /// [`CuckooFilter::remove_hash`].
