@@ -1,6 +1,6 @@
 //! Batches of items and of hashes, with the same code.
 
-use crate::{error::BatchError, filter::CuckooFilter, hash::hash_of, raw::any::with_operations};
+use crate::{error::BatchError, filter::CuckooFilter, raw::any::with_operations};
 use std::hash::{BuildHasher, Hash};
 
 /// Batches of hashes, for callers that already have the hashes of their items.
@@ -144,7 +144,7 @@ impl<S: BuildHasher> CuckooFilter<S> {
     ///
     /// If the slices differ in length.
     pub fn contains_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
-        self.contains_each(items, |item| hash_of(&self.hasher, item), results);
+        self.contains_each(items, |item| self.hash_of(item), results);
     }
 
     /// Adds a copy of each item, in order, as [`insert`](Self::insert) does.
@@ -172,7 +172,7 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// The batch ends at the first item that cannot be inserted. [`BatchError`] has the index of
     /// that item and its error. All items before it were inserted, and no item from it on.
     pub fn insert_batch<T: Hash>(&self, items: &[T]) -> Result<(), BatchError> {
-        self.insert_each(items, |item| hash_of(&self.hasher, item))
+        self.insert_each(items, |item| self.hash_of(item))
     }
 
     /// Adds each absent item, in order: `inserted[i]` becomes
@@ -203,7 +203,7 @@ impl<S: BuildHasher> CuckooFilter<S> {
         items: &[T],
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
-        self.insert_unique_each(items, |item| hash_of(&self.hasher, item), inserted)
+        self.insert_unique_each(items, |item| self.hash_of(item), inserted)
     }
 
     /// Removes a copy of each item, in order: `results[i]` becomes [`remove`](Self::remove) of
@@ -229,6 +229,6 @@ impl<S: BuildHasher> CuckooFilter<S> {
     ///
     /// If the slices differ in length.
     pub fn remove_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
-        self.remove_each(items, |item| hash_of(&self.hasher, item), results);
+        self.remove_each(items, |item| self.hash_of(item), results);
     }
 }
