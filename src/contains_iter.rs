@@ -3,7 +3,7 @@
 use crate::{
     expiring::{AnyExpiring, ExpiringFilter},
     filter::CuckooFilter,
-    hash::SeededState,
+    hash::{SeededState, hash_of},
     raw::{
         any::{AnyFilter, with_operations},
         batch::{GROUP, InFlight},
@@ -162,7 +162,7 @@ impl<I: Iterator<Item: Hash>, S: BuildHasher> Iterator for Hashes<'_, I, S> {
 
     #[inline]
     fn next(&mut self) -> Option<u64> {
-        Some(self.hasher.hash_one(self.items.next()?))
+        Some(hash_of(self.hasher, &self.items.next()?))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -176,11 +176,10 @@ impl<S> CuckooFilter<S> {
     ///
     /// ```
     /// use guira::CuckooFilter;
-    /// use std::hash::BuildHasher;
     ///
     /// let filter = CuckooFilter::with_capacity(100);
     /// filter.insert("ani")?;
-    /// let hashes = ["ani", "koel"].map(|name| filter.hasher().hash_one(name));
+    /// let hashes = ["ani", "koel"].map(|name| filter.hash_of(name));
     /// assert!(filter.contains_hash_iter(hashes).eq([true, false]));
     /// # Ok::<(), guira::InsertError>(())
     /// ```

@@ -164,8 +164,8 @@ impl fmt::Display for MergeError {
             Self::Geometry(mismatch) => mismatch.fmt(f),
             Self::Hasher { this, other } => write!(
                 f,
-                "the filters have different hashers: the probe hashes to {this:#x} in this one and \
-                 to {other:#x} in the other one"
+                "the filters have different hashers: make both with one seed (the probe hashes to \
+                 {this:#x} in this one and to {other:#x} in the other one)"
             ),
             Self::Insert { merged, .. } => {
                 write!(f, "{merged} copies were merged, and the next one was not")

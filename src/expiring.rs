@@ -15,7 +15,11 @@ mod state;
 mod time;
 mod union;
 
-use crate::{error::InsertError, geometry::Geometry, hash::SeededState};
+use crate::{
+    error::InsertError,
+    geometry::Geometry,
+    hash::{SeededState, hash_of},
+};
 pub(crate) use any::AnyExpiring;
 pub use builder::ExpiringBuilder;
 use clock::Clock;
@@ -183,6 +187,14 @@ impl<S> ExpiringFilter<S> {
 }
 
 impl<S: BuildHasher> ExpiringFilter<S> {
+    /// The hash by which the filter knows `item`, for the operations on hashes: see
+    /// [`CuckooFilter::hash_of`](crate::CuckooFilter::hash_of).
+    #[inline]
+    #[must_use]
+    pub fn hash_of<T: Hash + ?Sized>(&self, item: &T) -> u64 {
+        hash_of(&self.hasher, item)
+    }
+
     /// Adds a copy of `item`, seen now. Lock-free; O(1) until the filter is nearly full, and bounded
     /// then.
     ///
@@ -211,7 +223,7 @@ impl<S: BuildHasher> ExpiringFilter<S> {
     /// and the item may be found for some epochs.
     #[inline]
     pub fn insert<T: Hash + ?Sized>(&self, item: &T) -> Result<(), InsertError> {
-        self.insert_hash(self.hasher.hash_one(item))
+        self.insert_hash(self.hash_of(item))
     }
 
     /// Adds `item` unless it is present: "first seen within the TTL".
@@ -249,7 +261,7 @@ impl<S: BuildHasher> ExpiringFilter<S> {
     /// As [`CuckooFilter::insert_unique`](crate::CuckooFilter::insert_unique).
     #[inline]
     pub fn insert_unique<T: Hash + ?Sized>(&self, item: &T) -> Result<bool, InsertError> {
-        self.insert_unique_hash(self.hasher.hash_one(item))
+        self.insert_unique_hash(self.hash_of(item))
     }
 
     /// Resets the time of `item` if it is present. False if it is absent or has expired.
@@ -278,7 +290,7 @@ impl<S: BuildHasher> ExpiringFilter<S> {
     /// time has not changed.
     #[inline]
     pub fn refresh<T: Hash + ?Sized>(&self, item: &T) -> Result<bool, InsertError> {
-        self.refresh_hash(self.hasher.hash_one(item))
+        self.refresh_hash(self.hash_of(item))
     }
 
     /// Adds `item` if it is absent, and resets its time if it is present: a sliding window.
@@ -307,7 +319,7 @@ impl<S: BuildHasher> ExpiringFilter<S> {
     /// Those of [`insert_unique`](Self::insert_unique) and [`refresh`](Self::refresh).
     #[inline]
     pub fn insert_or_refresh<T: Hash + ?Sized>(&self, item: &T) -> Result<bool, InsertError> {
-        self.insert_or_refresh_hash(self.hasher.hash_one(item))
+        self.insert_or_refresh_hash(self.hash_of(item))
     }
 
     /// True if `item` is present and has not expired.
@@ -329,7 +341,7 @@ impl<S: BuildHasher> ExpiringFilter<S> {
     #[inline]
     #[must_use]
     pub fn contains<T: Hash + ?Sized>(&self, item: &T) -> bool {
-        self.contains_hash(self.hasher.hash_one(item))
+        self.contains_hash(self.hash_of(item))
     }
 
     /// Removes the oldest live copy of `item`. True if there was one. Lock-free, O(1).
@@ -349,7 +361,7 @@ impl<S: BuildHasher> ExpiringFilter<S> {
     /// ```
     #[inline]
     pub fn remove<T: Hash + ?Sized>(&self, item: &T) -> bool {
-        self.remove_hash(self.hasher.hash_one(item))
+        self.remove_hash(self.hash_of(item))
     }
 
     /// The number of live copies of `item`, and of items of its class. Lock-free, O(1).
@@ -367,7 +379,7 @@ impl<S: BuildHasher> ExpiringFilter<S> {
     #[inline]
     #[must_use]
     pub fn count<T: Hash + ?Sized>(&self, item: &T) -> usize {
-        self.count_hash(self.hasher.hash_one(item))
+        self.count_hash(self.hash_of(item))
     }
 }
 

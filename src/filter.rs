@@ -7,7 +7,7 @@ mod state;
 use crate::{
     error::InsertError,
     geometry::Geometry,
-    hash::SeededState,
+    hash::{SeededState, hash_of},
     raw::any::{AnyFilter, with_calls, with_layout},
 };
 use std::{
@@ -158,17 +158,17 @@ impl<S> CuckooFilter<S> {
 
 /// Operations on hashes, for callers that already have the hash of an item.
 ///
-/// All 64 bits of a hash must be as good as random. `filter.insert(item)` is the same as
-/// `filter.insert_hash(filter.hasher().hash_one(item))`.
+/// All 64 bits of a hash must be as good as random, because the filter uses it as it is: low bits make
+/// the fingerprint, and high bits choose the buckets. `filter.insert(item)` is the same as
+/// `filter.insert_hash(filter.hash_of(item))`.
 impl<S> CuckooFilter<S> {
     /// [`insert`](Self::insert) with a hash.
     ///
     /// ```
     /// use guira::CuckooFilter;
-    /// use std::hash::BuildHasher;
     ///
     /// let filter = CuckooFilter::with_capacity(100);
-    /// let hash = filter.hasher().hash_one("ani");
+    /// let hash = filter.hash_of("ani");
     /// filter.insert_hash(hash)?;
     /// assert!(filter.contains("ani"));
     /// # Ok::<(), guira::InsertError>(())
@@ -186,10 +186,9 @@ impl<S> CuckooFilter<S> {
     ///
     /// ```
     /// use guira::CuckooFilter;
-    /// use std::hash::BuildHasher;
     ///
     /// let filter = CuckooFilter::with_capacity(100);
-    /// let hash = filter.hasher().hash_one("ani");
+    /// let hash = filter.hash_of("ani");
     /// assert_eq!(filter.insert_unique_hash(hash), Ok(true));
     /// assert_eq!(filter.insert_unique("ani"), Ok(false));
     /// ```
@@ -206,10 +205,9 @@ impl<S> CuckooFilter<S> {
     ///
     /// ```
     /// use guira::CuckooFilter;
-    /// use std::hash::BuildHasher;
     ///
     /// let filter = CuckooFilter::with_capacity(100);
-    /// let hash = filter.hasher().hash_one("ani");
+    /// let hash = filter.hash_of("ani");
     /// assert!(!filter.contains_hash(hash));
     /// filter.insert("ani")?;
     /// assert!(filter.contains_hash(hash));
@@ -235,10 +233,9 @@ impl<S> CuckooFilter<S> {
     ///
     /// ```
     /// use guira::CuckooFilter;
-    /// use std::hash::BuildHasher;
     ///
     /// let filter = CuckooFilter::with_capacity(100);
-    /// let hash = filter.hasher().hash_one("ani");
+    /// let hash = filter.hash_of("ani");
     /// filter.insert("ani")?;
     /// assert!(filter.remove_hash(hash));
     /// assert!(!filter.contains("ani"));
@@ -253,10 +250,9 @@ impl<S> CuckooFilter<S> {
     ///
     /// ```
     /// use guira::CuckooFilter;
-    /// use std::hash::BuildHasher;
     ///
     /// let filter = CuckooFilter::with_capacity(100);
-    /// let hash = filter.hasher().hash_one("ani");
+    /// let hash = filter.hash_of("ani");
     /// filter.insert("ani")?;
     /// filter.insert("ani")?;
     /// assert_eq!(filter.count_hash(hash), 2);
@@ -270,6 +266,29 @@ impl<S> CuckooFilter<S> {
 }
 
 impl<S: BuildHasher> CuckooFilter<S> {
+    /// The hash by which the filter knows `item`, for the operations on hashes.
+    ///
+    /// With the default hasher it is [`BuildHasher::hash_one`] of the [`hasher`](Self::hasher). With
+    /// any other hasher it is that result, hashed again by the default hasher with the seed 0: see
+    /// [`Builder::hasher`](crate::Builder::hasher).
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    /// use std::hash::{BuildHasher, RandomState};
+    ///
+    /// let filter = CuckooFilter::builder().hasher(RandomState::new()).build()?;
+    /// let hash = filter.hash_of("ani");
+    /// filter.insert("ani")?;
+    /// assert!(filter.contains_hash(hash));
+    /// assert_ne!(hash, filter.hasher().hash_one("ani"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn hash_of<T: Hash + ?Sized>(&self, item: &T) -> u64 {
+        hash_of(&self.hasher, item)
+    }
+
     /// Adds a copy of `item`.
     ///
     /// [Lock-free](crate#promises). O(1) until the filter is nearly full; then the search for a
@@ -301,7 +320,7 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// * [`InsertError::Memory`]: the filter has to grow, and the allocator refuses the memory.
     #[inline]
     pub fn insert<T: Hash + ?Sized>(&self, item: &T) -> Result<(), InsertError> {
-        self.insert_hash(self.hasher.hash_one(item))
+        self.insert_hash(self.hash_of(item))
     }
 
     /// Adds `item` unless it is present.
@@ -340,7 +359,7 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// * All errors of [`insert`](Self::insert).
     #[inline]
     pub fn insert_unique<T: Hash + ?Sized>(&self, item: &T) -> Result<bool, InsertError> {
-        self.insert_unique_hash(self.hasher.hash_one(item))
+        self.insert_unique_hash(self.hash_of(item))
     }
 
     /// True if `item` is present.
@@ -368,7 +387,7 @@ impl<S: BuildHasher> CuckooFilter<S> {
     #[inline]
     #[must_use]
     pub fn contains<T: Hash + ?Sized>(&self, item: &T) -> bool {
-        self.contains_hash(self.hasher.hash_one(item))
+        self.contains_hash(self.hash_of(item))
     }
 
     /// Removes one copy of `item`. True if there was one.
@@ -390,7 +409,7 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// ```
     #[inline]
     pub fn remove<T: Hash + ?Sized>(&self, item: &T) -> bool {
-        self.remove_hash(self.hasher.hash_one(item))
+        self.remove_hash(self.hash_of(item))
     }
 
     /// The number of copies of `item`, and of items of its class.
@@ -411,7 +430,7 @@ impl<S: BuildHasher> CuckooFilter<S> {
     #[inline]
     #[must_use]
     pub fn count<T: Hash + ?Sized>(&self, item: &T) -> usize {
-        self.count_hash(self.hasher.hash_one(item))
+        self.count_hash(self.hash_of(item))
     }
 }
 

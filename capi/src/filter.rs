@@ -109,7 +109,7 @@ pub unsafe extern "C" fn guira_filter_copy(
 }
 
 /// Adds all items of `other`, while threads use both. They must have equal options and seeds. A
-/// snapshot of either may be taken at the same time. Two handles of one shared filter must not be merged.
+/// snapshot of either may be taken at the same time. Two handles of one shared filter are INVALID.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_merge(filter: *mut Filter, other: *const Filter) -> Status {
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn guira_filter_merge(filter: *mut Filter, other: *const F
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let other = unsafe { shared(other) }?;
-        Ok(filter.to_scan()?.merge(other.to_scan()?)?)
+        Ok(filter.to_scan()?.merge(filter.to_merge(other)?)?)
     })
 }
 
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn guira_filter_union_with(
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let other = unsafe { shared(other) }?;
-        Ok(filter.to_scan()?.union_with(other.to_scan()?)?)
+        Ok(filter.to_scan()?.union_with(filter.to_merge(other)?)?)
     })
 }
 

@@ -114,6 +114,12 @@ impl<F: Repair> Attached<F> {
         Ok(items)
     }
 
+    /// Whether both are one filter, by two openings.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let [this, other] = [self, other].map(|opened| opened.processes.origin().identity());
+        this == other
+    }
+
     /// The descriptor of a filter that has no path.
     pub(crate) fn memfd(&self) -> Option<BorrowedFd<'_>> {
         self.processes.origin().descriptor()

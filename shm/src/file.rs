@@ -96,8 +96,16 @@ pub(crate) fn new_filter<S: BuildHasher + Clone + 'static>(
 ) -> Result<New<S>, OpenError> {
     check_members(members)?;
     // Its pages are never touched, so it takes up no memory.
-    let empty = builder.build().map_err(OpenError::Build)?;
-    New::of(Kind::Plain, empty.header(), members, empty.hasher().clone())
+    like_filter(&builder.build().map_err(OpenError::Build)?, members)
+}
+
+/// The file of an empty filter like this one.
+pub(crate) fn like_filter<S: BuildHasher + Clone + 'static>(
+    filter: &CuckooFilter<S>,
+    members: usize,
+) -> Result<New<S>, OpenError> {
+    let hasher = filter.hasher().clone();
+    New::of(Kind::Plain, filter.header(), members, hasher)
 }
 
 /// The file of a new expiring filter.
@@ -106,9 +114,16 @@ pub(crate) fn new_expiring<S: BuildHasher + Clone + 'static>(
     members: usize,
 ) -> Result<New<S>, OpenError> {
     check_members(members)?;
-    let empty = builder.build().map_err(OpenError::Build)?;
-    let hasher = empty.hasher().clone();
-    New::of(Kind::Expiring, empty.header(), members, hasher)
+    like_expiring(&builder.build().map_err(OpenError::Build)?, members)
+}
+
+/// The file of an empty expiring filter like this one.
+pub(crate) fn like_expiring<S: BuildHasher + Clone + 'static>(
+    filter: &ExpiringFilter<S>,
+    members: usize,
+) -> Result<New<S>, OpenError> {
+    let hasher = filter.hasher().clone();
+    New::of(Kind::Expiring, filter.header(), members, hasher)
 }
 
 fn check_members(members: usize) -> Result<(), OpenError> {
@@ -123,6 +138,7 @@ fn check_members(members: usize) -> Result<(), OpenError> {
 
 impl<S> New<S> {
     fn of(kind: Kind, filter: [u8; 68], members: usize, hasher: S) -> Result<Self, OpenError> {
+        check_members(members)?;
         let of_filter = kind.words_of(&filter)?;
         Ok(Self {
             header: Header {
@@ -136,8 +152,13 @@ impl<S> New<S> {
     }
 }
 
-/// Creates the file of a filter. It gets its name when it is complete.
-pub(crate) fn create<S>(path: &Path, new: &New<S>) -> Result<(), OpenError> {
+/// Creates the file of a filter. It gets its name when it is complete, with what `put` puts into the empty
+/// filter under another name.
+pub(crate) fn create<S>(
+    path: &Path,
+    new: &New<S>,
+    put: impl FnOnce(&Path) -> Result<(), OpenError>,
+) -> Result<(), OpenError> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -145,6 +166,7 @@ pub(crate) fn create<S>(path: &Path, new: &New<S>) -> Result<(), OpenError> {
     let file = tempfile::NamedTempFile::new_in(directory)?;
     check_file_system(file.as_file())?;
     fill(file.as_file(), new)?;
+    put(file.path())?;
     file.persist_noclobber(path)
         .map_err(|error| match error.error {
             error if error.kind() == io::ErrorKind::AlreadyExists => OpenError::Exists,

@@ -65,6 +65,11 @@ impl Origin {
         })
     }
 
+    /// The device and the number of the file there.
+    pub(crate) fn identity(&self) -> (u64, u64) {
+        self.identity
+    }
+
     /// The descriptor of a file that has no path.
     pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         match &self.place {

@@ -10,11 +10,7 @@ use common::{
 };
 use guira::{BuildError, CuckooFilter, InsertError, SnapshotError};
 use guira_shm::{AttachError, NotAlone, OpenError, SharedFilter};
-use std::{
-    fs,
-    hash::{BuildHasher, RandomState},
-    path::Path,
-};
+use std::{fs, hash::RandomState, path::Path};
 
 fn error(path: &Path) -> OpenError {
     // SAFETY: no other program knows the directory of this test.
@@ -55,9 +51,7 @@ fn calls_by_hash_and_batches_find_the_same_items_in_each_layout() {
     for (number, bits) in [10, 12, 15, 20, 30, 9, 11, 13].into_iter().enumerate() {
         let file = directory.path().join(number.to_string());
         let (here, there) = (create(&file, of_layout(1_000, bits)), open(&file));
-        let hashes: Vec<u64> = (0..400_u32)
-            .map(|item| here.hasher().hash_one(item))
-            .collect();
+        let hashes: Vec<u64> = (0..400_u32).map(|item| here.hash_of(item)).collect();
         let (single, batch) = hashes.split_at(200);
         for &hash in single {
             here.insert_hash(hash).unwrap();

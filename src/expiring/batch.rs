@@ -25,7 +25,7 @@ impl<S: BuildHasher> ExpiringFilter<S> {
     ///
     /// If the slices differ in length.
     pub fn contains_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
-        let hash = |item: &T| self.hasher.hash_one(item);
+        let hash = |item: &T| self.hash_of(item);
         with_layout!(&self.raw, raw => raw.contains_all(items, hash, results));
     }
 
@@ -46,7 +46,7 @@ impl<S: BuildHasher> ExpiringFilter<S> {
     /// [`BatchError`] gives the index of the first item that could not be inserted. The items before
     /// it are inserted, and none from it on.
     pub fn insert_batch<T: Hash>(&self, items: &[T]) -> Result<(), BatchError> {
-        let hash = |item: &T| self.hasher.hash_one(item);
+        let hash = |item: &T| self.hash_of(item);
         with_layout!(&self.raw, raw => raw.insert_all(items, hash))
     }
 
@@ -77,7 +77,7 @@ impl<S: BuildHasher> ExpiringFilter<S> {
         items: &[T],
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
-        let hash = |item: &T| self.hasher.hash_one(item);
+        let hash = |item: &T| self.hash_of(item);
         with_layout!(&self.raw, raw => raw
             .insert_all_with(items, hash, inserted, RawFilter::insert_unique))
     }
@@ -109,7 +109,7 @@ impl<S: BuildHasher> ExpiringFilter<S> {
         items: &[T],
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
-        let hash = |item: &T| self.hasher.hash_one(item);
+        let hash = |item: &T| self.hash_of(item);
         with_layout!(&self.raw, raw => raw
             .insert_all_with(items, hash, inserted, RawFilter::insert_or_refresh))
     }
@@ -142,7 +142,7 @@ impl<S: BuildHasher> ExpiringFilter<S> {
         items: &[T],
         present: &mut [bool],
     ) -> Result<(), BatchError> {
-        let hash = |item: &T| self.hasher.hash_one(item);
+        let hash = |item: &T| self.hash_of(item);
         with_layout!(&self.raw, raw => raw
             .insert_all_with(items, hash, present, RawFilter::refresh))
     }
@@ -168,7 +168,7 @@ impl<S: BuildHasher> ExpiringFilter<S> {
     ///
     /// If the slices differ in length.
     pub fn remove_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
-        let hash = |item: &T| self.hasher.hash_one(item);
+        let hash = |item: &T| self.hash_of(item);
         with_layout!(&self.raw, raw => raw.remove_all(items, hash, results));
     }
 }

@@ -3,10 +3,10 @@
 use super::{AnyExpiring, ExpiringFilter, any::with_layout_or};
 use crate::error::InsertError;
 
-/// The operations on hashes: for callers who have one already.
-/// All 64 bits of a hash must be as good as random.
-/// `filter.insert(item)` is `filter.insert_hash(h)` with
-/// `h = filter.hasher().hash_one(item)`.
+/// Operations on hashes, for callers that already have the hash of an item.
+///
+/// All 64 bits of a hash must be as good as random. `filter.insert(item)` is the same as
+/// `filter.insert_hash(filter.hash_of(item))`.
 impl<S> ExpiringFilter<S> {
     /// [`insert`](Self::insert) by hash.
     ///
@@ -68,10 +68,10 @@ impl<S> ExpiringFilter<S> {
     ///
     /// ```
     /// use guira::ExpiringFilter;
-    /// use std::{hash::BuildHasher, time::Duration};
+    /// use std::time::Duration;
     ///
     /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
-    /// let hash = filter.hasher().hash_one("ani");
+    /// let hash = filter.hash_of("ani");
     /// filter.insert_hash(hash)?;
     /// assert!(filter.contains_hash(hash) && filter.contains("ani"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())

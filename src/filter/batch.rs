@@ -11,11 +11,10 @@ impl<S> CuckooFilter<S> {
     ///
     /// ```
     /// use guira::CuckooFilter;
-    /// use std::hash::BuildHasher;
     ///
     /// let filter = CuckooFilter::with_capacity(100);
     /// filter.insert("ani")?;
-    /// let hashes = ["ani", "koel"].map(|name| filter.hasher().hash_one(name));
+    /// let hashes = ["ani", "koel"].map(|name| filter.hash_of(name));
     /// let mut found = [false; 2];
     /// filter.contains_hash_batch(&hashes, &mut found);
     /// assert_eq!(found, [true, false]);
@@ -33,10 +32,9 @@ impl<S> CuckooFilter<S> {
     ///
     /// ```
     /// use guira::CuckooFilter;
-    /// use std::hash::BuildHasher;
     ///
     /// let filter = CuckooFilter::with_capacity(100);
-    /// let hashes = ["ani", "koel"].map(|name| filter.hasher().hash_one(name));
+    /// let hashes = ["ani", "koel"].map(|name| filter.hash_of(name));
     /// filter.insert_hash_batch(&hashes)?;
     /// assert!(filter.contains("ani") && filter.contains("koel"));
     /// # Ok::<(), guira::BatchError>(())
@@ -53,11 +51,10 @@ impl<S> CuckooFilter<S> {
     ///
     /// ```
     /// use guira::CuckooFilter;
-    /// use std::hash::BuildHasher;
     ///
     /// let filter = CuckooFilter::with_capacity(100);
     /// filter.insert("ani").expect("room");
-    /// let hashes = ["ani", "koel"].map(|name| filter.hasher().hash_one(name));
+    /// let hashes = ["ani", "koel"].map(|name| filter.hash_of(name));
     /// let mut inserted = [false; 2];
     /// filter.insert_unique_hash_batch(&hashes, &mut inserted)?;
     /// assert_eq!(inserted, [false, true]);
@@ -83,11 +80,10 @@ impl<S> CuckooFilter<S> {
     ///
     /// ```
     /// use guira::CuckooFilter;
-    /// use std::hash::BuildHasher;
     ///
     /// let filter = CuckooFilter::with_capacity(100);
     /// filter.insert("ani")?;
-    /// let hash = filter.hasher().hash_one("ani");
+    /// let hash = filter.hash_of("ani");
     /// let mut removed = [false; 2];
     /// filter.remove_hash_batch(&[hash, hash], &mut removed);
     /// assert_eq!(removed, [true, false]);
@@ -148,7 +144,7 @@ impl<S: BuildHasher> CuckooFilter<S> {
     ///
     /// If the slices differ in length.
     pub fn contains_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
-        self.contains_each(items, |item| self.hasher.hash_one(item), results);
+        self.contains_each(items, |item| self.hash_of(item), results);
     }
 
     /// Adds a copy of each item, in order, as [`insert`](Self::insert) does.
@@ -176,7 +172,7 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// The batch ends at the first item that cannot be inserted. [`BatchError`] has the index of
     /// that item and its error. All items before it were inserted, and no item from it on.
     pub fn insert_batch<T: Hash>(&self, items: &[T]) -> Result<(), BatchError> {
-        self.insert_each(items, |item| self.hasher.hash_one(item))
+        self.insert_each(items, |item| self.hash_of(item))
     }
 
     /// Adds each absent item, in order: `inserted[i]` becomes
@@ -207,7 +203,7 @@ impl<S: BuildHasher> CuckooFilter<S> {
         items: &[T],
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
-        self.insert_unique_each(items, |item| self.hasher.hash_one(item), inserted)
+        self.insert_unique_each(items, |item| self.hash_of(item), inserted)
     }
 
     /// Removes a copy of each item, in order: `results[i]` becomes [`remove`](Self::remove) of
@@ -233,6 +229,6 @@ impl<S: BuildHasher> CuckooFilter<S> {
     ///
     /// If the slices differ in length.
     pub fn remove_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
-        self.remove_each(items, |item| self.hasher.hash_one(item), results);
+        self.remove_each(items, |item| self.hash_of(item), results);
     }
 }

@@ -39,6 +39,18 @@ macro_rules! unmapped {
                 Err(unsupported())
             }
 
+            unsafe fn create_copy(_: &Path, _: &$heap, _: usize) -> Result<Self, Failure> {
+                Err(unsupported())
+            }
+
+            fn create_memfd_copy(_: &$heap, _: usize) -> Result<Self, Failure> {
+                Err(unsupported())
+            }
+
+            fn is_same(&self, _: &Self) -> bool {
+                match *self {}
+            }
+
             fn of_memfd(_: c_int) -> Result<Self, Failure> {
                 Err(unsupported())
             }
