@@ -140,11 +140,11 @@ fn reserve_says_how_much_memory_is_missing() {
     let cases = [
         (
             "CF.RESERVE k 100 MAXCAPACITY 10000000",
-            "OOM with MAXCAPACITY items the filter needs 13333328 bytes, and maxmemory is 1048576",
+            "OOM with MAXCAPACITY items the filter needs 17631440 bytes, and maxmemory is 1048576",
         ),
         (
             "CF.RESERVE k 1073741824 EXPANSION 0",
-            "OOM the filter needs 1073741824 bytes, and of maxmemory, 1048576, there are",
+            "OOM the filter needs 1671780569 bytes, and of maxmemory, 1048576, there are",
         ),
     ];
     let server = Server::start(&["--maxmemory", "1mb"]);
