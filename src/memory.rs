@@ -73,6 +73,16 @@ pub(crate) trait Storage: Copy + Send + Sync + Debug + 'static {
 
     /// Stores the same bits in all words, which no other thread can access.
     fn fill(words: &mut Self::Words, bits: u64);
+
+    /// True if a thread finds in a word what it has put there, and no other thread takes away. In words
+    /// that processes share, a program that does not keep to the protocol may have taken it away. (In a
+    /// model there is none.)
+    #[inline(always)]
+    fn is_found(is_there: bool) -> bool {
+        let may_be_gone = Self::SHARED && !sync::IN_MODEL;
+        debug_assert!(is_there || may_be_gone);
+        is_there || !may_be_gone
+    }
 }
 
 /// A word by itself, wherever it is. It begins with 0.
@@ -349,6 +359,11 @@ pub trait Members: Send + Sync + RefUnwindSafe + 'static {
 
     /// False if no process that lives has this seat.
     fn is_alive(&self, member: usize) -> bool;
+
+    /// Identifies the memory: two filters with the same identity are in the same memory.
+    fn memory(&self) -> Option<[u64; 2]> {
+        None
+    }
 
     /// Calls `repair` for each dead member that may have left something, while no other process can
     /// take or repair its seat. It returns true if nothing is left there. Unless `at_once`, a process

@@ -8,7 +8,7 @@ mod common;
 use common::{
     builder, create, directory, fuse, growing, in_child, of_layout, open, path, role, start, text,
 };
-use guira::{BuildError, CuckooFilter, InsertError, SnapshotError};
+use guira::{BuildError, CuckooFilter, InsertError, MergeError, SnapshotError};
 use guira_shm::{AttachError, NotAlone, OpenError, SharedFilter};
 use std::{
     fs,
@@ -114,6 +114,22 @@ fn a_shared_filter_merges_and_unites_with_filters_of_the_heap() {
         ];
         assert!(rates[0].to_bits() == rates[1].to_bits());
     }
+}
+
+#[test]
+fn two_handles_of_one_filter_are_one_filter() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let (here, there) = (create(&file, builder(1_000)), open(&file));
+    let other = create(&directory.path().join("other"), builder(1_000));
+    let items: Vec<u32> = (0..500).collect();
+    here.insert_batch(&items).unwrap();
+    let [this, that] = [here.as_filter(), there.as_filter()];
+    assert_eq!(this.merge(that), Err(MergeError::SameFilter));
+    assert_eq!(that.union_with(this), Err(MergeError::SameFilter));
+    assert_eq!(here.len(), 500);
+    other.as_filter().merge(this).unwrap();
+    assert_eq!((other.len(), here.len()), (500, 500));
 }
 
 #[test]
@@ -700,4 +716,101 @@ fn a_file_without_permission_is_an_error() {
                 OpenError::Io(error) if error.kind() == kind
             )
     }));
+}
+
+/// A role: creates a filter, and is killed by the kernel while it does.
+#[test]
+fn creator_that_dies() {
+    use nix::sys::resource::{Resource, setrlimit};
+    let Some(arguments) = role() else { return };
+    // Who makes a file longer than that gets SIGXFSZ.
+    setrlimit(Resource::RLIMIT_FSIZE, 1 << 16, 1 << 16).unwrap();
+    let _ = create(&path(&arguments[0]), builder(100_000));
+}
+
+#[test]
+fn a_process_that_dies_in_create_leaves_no_file() {
+    use nix::sys::signal::Signal;
+    use std::os::unix::process::ExitStatusExt;
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let status = start("creator_that_dies", &[text(&file)]).wait().unwrap();
+    assert_eq!(status.signal(), Some(Signal::SIGXFSZ as i32), "{status}");
+    let left: Vec<_> = fs::read_dir(directory.path()).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert!(create(&file, builder(100_000)).insert("ani").is_ok());
+}
+
+/// The word of the first seat.
+const SEATS: u64 = 64;
+
+/// All processes of a filter with as many seats are killed, and start again at the same time. Here each one
+/// is a thread, and its death is the word that a dead process leaves.
+#[test]
+fn processes_that_start_again_together_find_seats() {
+    use std::{env, sync::Barrier};
+    const PROCESSES: usize = 6;
+    let rounds = env::var("GUIRA_SHM_RESTARTS").map_or(500, |rounds| rounds.parse().unwrap());
+    let directory = directory();
+    let file = directory.path().join("filter");
+    // SAFETY: no other program knows the directory of this test.
+    drop(unsafe { SharedFilter::create_for(&file, builder(100), PROCESSES) }.unwrap());
+    let barrier = Barrier::new(PROCESSES);
+    let process = |number: usize| {
+        for round in 0..rounds {
+            set_word(&file, SEATS + number as u64, 1);
+            barrier.wait();
+            // SAFETY: as above.
+            let filter = unsafe { SharedFilter::open(&file) };
+            let has_seat = filter.is_ok();
+            barrier.wait();
+            assert!(has_seat, "round {round}: {filter:?}");
+            if number == 0 {
+                let participants = filter.as_ref().unwrap().participants();
+                assert_eq!(participants.in_use, PROCESSES);
+                assert_eq!(participants.deaths, (PROCESSES * (round + 1)) as u64);
+            }
+            barrier.wait();
+            drop(filter);
+            barrier.wait();
+        }
+    };
+    std::thread::scope(|scope| {
+        for number in 0..PROCESSES {
+            scope.spawn(move || process(number));
+        }
+    });
+}
+
+/// Stores a word of the file.
+fn set_word(file: &Path, at: u64, word: u64) {
+    use std::os::unix::fs::FileExt;
+    let file = fs::OpenOptions::new().write(true).open(file).unwrap();
+    file.write_all_at(&word.to_ne_bytes(), 8 * at).unwrap();
+}
+
+/// Processes open and close a filter of one seat while others look for dead ones: nobody has died.
+#[test]
+fn a_process_that_comes_or_goes_is_not_taken_for_dead() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let directory = directory();
+    let file = directory.path().join("filter");
+    // SAFETY: no other program knows the directory of this test.
+    let filter = unsafe { SharedFilter::create_for(&file, builder(100), 3) }.unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for _ in 0..2_000 {
+                    assert!(open(&file).was_closed_cleanly());
+                }
+                is_over.store(true, Ordering::Relaxed);
+            });
+        }
+        while !is_over.load(Ordering::Relaxed) {
+            assert_eq!(filter.repair().processes, 0);
+        }
+    });
+    let participants = filter.participants();
+    assert_eq!((participants.in_use, participants.deaths), (1, 0));
 }

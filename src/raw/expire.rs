@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     fault::{faulty, when_faulty},
+    memory::Storage,
     step::Step,
     sync,
     table::{
@@ -275,7 +276,12 @@ impl<L: Layout> RawFilter<L> {
         self.table
             .update(step, L::fingerprint(entry), bucket, |word| {
                 taken = word.is_marked(Mark::Killed, entry);
-                debug_assert!(taken || word.is_marked(Mark::Withheld, entry));
+                let is_withheld = word.is_marked(Mark::Withheld, entry);
+                if !L::Storage::is_found(taken || is_withheld) {
+                    // As if a remove had taken the copy.
+                    taken = true;
+                    return None;
+                }
                 Some(if taken {
                     word.without_marked()
                 } else {

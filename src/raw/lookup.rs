@@ -12,6 +12,7 @@ mod wrong;
 
 use super::{
     Now, RawFilter,
+    attempts::Attempts,
     copies::{copies, holds_copy},
     version::Stripes,
 };
@@ -31,9 +32,6 @@ use crate::{
 
 /// The number of attempts of a lookup. If the last one is inconclusive, the lookup returns true.
 pub(super) const ATTEMPTS: usize = 8;
-
-/// The attempts of a count in a filter that processes share.
-pub(super) const MOST_COUNTS: u32 = 1 << 12;
 
 /// A filter for a series of lookups, with the addresses of its words and versions in registers.
 pub(crate) struct Lookups<'a, L: Layout> {
@@ -186,7 +184,7 @@ impl<L: Layout> RawFilter<L> {
     /// [`count`](Self::count), of the copies that are live by what `by` makes of the moment.
     #[inline]
     pub(super) fn count_by(&self, class: Class, by: impl Fn(Now<L>) -> Now<L>) -> usize {
-        let mut attempts = 0;
+        let mut attempts = Attempts::default();
         loop {
             let copies = faulty!(
                 self.try_count(class, &by),
@@ -195,12 +193,8 @@ impl<L: Layout> RawFilter<L> {
             if let Some(copies) = copies {
                 return copies;
             }
-            if self.crew().is_some() {
-                // Words that other processes may have written need never fit together.
-                attempts += 1;
-                if attempts == MOST_COUNTS {
-                    return 0;
-                }
+            if attempts.was_last(self) {
+                return 0;
             }
             sync::yield_in_model();
         }

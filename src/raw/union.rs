@@ -11,7 +11,9 @@
 //! call tolerates. So of two calls that raise a class to one number, each sees what the other has
 //! added, and a concurrent `insert_unique` of the class adds no further copy.
 
-use super::{Now, RawFilter, expire::Renewal, remove::PATIENCE, unique::Wanted};
+use super::{
+    Now, RawFilter, attempts::Attempts, expire::Renewal, remove::PATIENCE, unique::Wanted,
+};
 use crate::{
     error::InsertError,
     fault::{faulty, when_faulty},
@@ -159,7 +161,7 @@ impl<L: TimedLayout> RawFilter<L> {
         // As in a merge: the current epoch of this filter may be about to end.
         let age = age.saturating_sub(1);
         let wanted = Several { copies, age };
-        let mut patience = PATIENCE;
+        let (mut patience, mut attempts) = (PATIENCE, Attempts::default());
         while self.count_within(class, age) < copies {
             let is_changed = self.insert_wanted(class, wanted)?
                 || match self.make_younger(class, age) {
@@ -173,7 +175,11 @@ impl<L: TimedLayout> RawFilter<L> {
                     // The old copy expires by itself.
                     Renewed::Hidden => self.insert_wanted(class, Young(wanted))?,
                 };
-            *changed += usize::from(is_changed);
+            if is_changed {
+                *changed += 1;
+            } else {
+                self.count_attempt(&mut attempts)?;
+            }
             when_faulty!(UnionLooksOnce, return Ok(()));
             sync::yield_in_model();
         }
