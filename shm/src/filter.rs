@@ -36,7 +36,8 @@ use std::{
 ///
 /// A child has no seat until a call needs one. If none is free then, that call fails with
 /// [`TooManyInFlight`](InsertError::TooManyInFlight), and a remove that meets a relocation waits for its
-/// end. A child that calls [`attach`](Self::attach) first learns this from an error instead.
+/// end. If that does not come soon, the remove returns false for a present item. A child that calls
+/// [`attach`](Self::attach) first learns from an error that it has no seat.
 pub struct SharedFilter<S = SeededState> {
     shared: Attached<CuckooFilter<S>>,
 }

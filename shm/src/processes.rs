@@ -292,3 +292,57 @@ fn forget_page(lock: Option<Arc<Lock>>) {
         mem::forget(lock);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process takes the seat of this word, as its number of the taking says.
+    fn taken() -> AtomicU64 {
+        let word = AtomicU64::new(0);
+        State::Taken.store_next(&word);
+        word
+    }
+
+    #[test]
+    fn who_has_a_seat_and_no_life_is_dead() {
+        let word = taken();
+        assert!(is_dead(&word, || Ok(false)).unwrap());
+        assert!(!is_dead(&word, || Ok(true)).unwrap());
+        State::Dead.store(&word);
+        assert!(is_dead(&word, || Ok(false)).unwrap());
+        State::Free.store(&word);
+        assert!(!is_dead(&word, || Ok(false)).unwrap());
+        assert!(is_dead(&taken(), || Err(io::ErrorKind::Other.into())).is_err());
+    }
+
+    /// While this process looks, the other one leaves, and a third one takes the seat.
+    #[test]
+    fn who_leaves_a_seat_is_not_dead() {
+        let word = taken();
+        let leaves = || {
+            State::Free.store(&word);
+            Ok(false)
+        };
+        assert!(!is_dead(&word, leaves).unwrap());
+        let word = taken();
+        let leaves_to_another = || {
+            State::Free.store(&word);
+            State::Taken.store_next(&word);
+            Ok(false)
+        };
+        assert!(!is_dead(&word, leaves_to_another).unwrap());
+    }
+
+    #[test]
+    fn a_word_that_no_process_writes_is_that_of_a_dead_one() {
+        for word in [3, u64::MAX, 6] {
+            assert!(is_dead(&AtomicU64::new(word), || Ok(false)).unwrap());
+            let word = AtomicU64::new(word);
+            State::Free.store(&word);
+            State::Taken.store_next(&word);
+            State::Free.store(&word);
+            assert!(!is_dead(&word, || Ok(false)).unwrap());
+        }
+    }
+}

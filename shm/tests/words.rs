@@ -53,7 +53,7 @@ trait Victim {
 impl Victim for SharedFilter {
     fn calls(&self) -> Vec<(&'static str, Box<dyn Fn() + '_>)> {
         let plain = self.as_filter();
-        let other = || CuckooFilter::from_header(&plain.header()).unwrap();
+        let other = || CuckooFilter::from_header(&plain.header(), 1 << 30).unwrap();
         vec![
             ("contains", Box::new(|| drop(self.contains(&ITEM)))),
             ("count", Box::new(|| drop(self.count(&ITEM)))),
@@ -91,7 +91,7 @@ impl Victim for SharedFilter {
 impl Victim for SharedExpiringFilter {
     fn calls(&self) -> Vec<(&'static str, Box<dyn Fn() + '_>)> {
         let plain = self.as_filter();
-        let other = || ExpiringFilter::from_header(&plain.header()).unwrap();
+        let other = || ExpiringFilter::from_header(&plain.header(), 1 << 30).unwrap();
         vec![
             ("contains", Box::new(|| drop(self.contains(&ITEM)))),
             ("count", Box::new(|| drop(self.count(&ITEM)))),

@@ -322,3 +322,6 @@ fn wait(patience: Option<&Cell<usize>>) -> bool {
     }
     left > 0
 }
+
+#[cfg(test)]
+mod tests;

@@ -293,3 +293,6 @@ impl Crew {
         1..self.lines.len() / super::LINE_WORDS
     }
 }
+
+#[cfg(all(test, feature = "shared"))]
+mod tests;
