@@ -172,7 +172,8 @@ impl<L: Layout> RawFilter<L> {
     /// The number of live copies of the class at one moment during the call, if only moves of them
     /// overlap the call (PROOF, section 11).
     pub(crate) fn count(&self, class: Class) -> usize {
-        self.count_by(class, |now| now)
+        // As of an absent class, if it cannot be known.
+        self.count_by(class, |now| now).unwrap_or(0)
     }
 
     /// [`count`](Self::count) by hash.
@@ -181,20 +182,18 @@ impl<L: Layout> RawFilter<L> {
         self.count(self.class(hash))
     }
 
-    /// [`count`](Self::count), of the copies that are live by what `by` makes of the moment.
+    /// [`count`](Self::count), of the copies that are live by what `by` makes of the moment. `None` if the
+    /// words do not fit together, which only words of other programs never do.
     #[inline]
-    pub(super) fn count_by(&self, class: Class, by: impl Fn(Now<L>) -> Now<L>) -> usize {
+    pub(super) fn count_by(&self, class: Class, by: impl Fn(Now<L>) -> Now<L>) -> Option<usize> {
         let mut attempts = Attempts::default();
         loop {
             let copies = faulty!(
                 self.try_count(class, &by),
                 in Lookup => wrong::try_count(self, class, &by)
             );
-            if let Some(copies) = copies {
+            if copies.is_some() || attempts.was_last(self) {
                 return copies;
-            }
-            if attempts.was_last(self) {
-                return 0;
             }
             sync::yield_in_model();
         }

@@ -107,11 +107,22 @@ impl<L: Layout> RawFilter<L> {
         for &class in classes {
             let copies = other(class);
             let wanted = Several { copies, age: 0 };
-            while self.count(class) < copies && self.insert_wanted(class, wanted)? {
+            while self.copies_for_union(class, |now| now)? < copies
+                && self.insert_wanted(class, wanted)?
+            {
                 *added += 1;
             }
         }
         Ok(())
+    }
+
+    /// The copies of the class that are live by what `by` makes of the moment.
+    fn copies_for_union(
+        &self,
+        class: Class,
+        by: impl Fn(Now<L>) -> Now<L>,
+    ) -> Result<usize, InsertError> {
+        self.count_by(class, by).ok_or(InsertError::Contended)
     }
 }
 
@@ -162,7 +173,8 @@ impl<L: TimedLayout> RawFilter<L> {
         let age = age.saturating_sub(1);
         let wanted = Several { copies, age };
         let (mut patience, mut attempts) = (PATIENCE, Attempts::default());
-        while self.count_within(class, age) < copies {
+        let young = |now| young::<L>(now, age);
+        while self.copies_for_union(class, young)? < copies {
             let is_changed = self.insert_wanted(class, wanted)?
                 || match self.make_younger(class, age) {
                     Renewed::One => true,
@@ -188,7 +200,8 @@ impl<L: TimedLayout> RawFilter<L> {
 
     /// The live copies that were last seen at most `age` epochs ago, at one moment.
     fn count_within(&self, class: Class, age: u64) -> usize {
-        self.count_by(class, |now| young::<L>(now, age))
+        let copies = self.count_by(class, |now| young::<L>(now, age));
+        copies.unwrap_or(0)
     }
 
     /// Gives the youngest copy that is older than `age` epochs this age. The youngest, because the
