@@ -11,8 +11,7 @@
 mod common;
 
 use common::{
-    builder, create, create_expiring, directory, expiring_reader, growing, open, open_expiring,
-    reader,
+    builder, create, create_expiring, directory, expiring_reader, growing, open_expiring,
 };
 use guira::{CuckooFilter, ExpiringFilter};
 use guira_shm::{SharedExpiringFilter, SharedFilter};
@@ -233,9 +232,9 @@ fn two_words_of_a_fixed_filter() {
     let (at, item) = pair(&file, || filter.insert(&ITEM).unwrap());
     let other = item ^ 1;
     let words = words(&[0, item, other], &[0, item, other]);
-    let written = write_pairs(&file, at, &words, number(2_000), &filter);
+    let written = write_pairs(&file, at, &words, number(500), &filter);
     println!("{written} of {} pairs", words.len() * words.len());
-    assert!(written >= 1_000);
+    assert!(written >= 400);
 }
 
 #[test]
@@ -254,9 +253,9 @@ fn two_words_of_an_expiring_filter() {
     let tagged: Vec<u64> = tagged.chain([0]).collect();
     assert!(tagged.contains(&item));
     let words = words(&tagged, &[0, item]);
-    let written = write_pairs(&file, at, &words, number(2_000), &filter);
+    let written = write_pairs(&file, at, &words, number(500), &filter);
     println!("{written} of {} pairs", words.len() * words.len());
-    assert!(written >= 1_000);
+    assert!(written >= 400);
 }
 
 /// A word that is nearly one of a filter, or not at all.
@@ -337,17 +336,19 @@ fn random_files_of_an_expiring_filter() {
     let mut random = StdRng::seed_from_u64(4);
     let mut opened = 0;
     for round in 0..number(100) {
-        let writable = writable(&file);
-        for at in START..good.len() {
-            let is_changed =
-                random.random_range(0..4) == 0 && at + 512 * (round % 2) > good.len() - 512;
-            let word = if is_changed {
-                random_word(&mut random, &good[START..])
-            } else {
-                good[at]
-            };
-            set(&writable, at, word);
+        let mut words = good.clone();
+        // The buckets, or these and what comes before.
+        let first = if round % 2 == 0 {
+            good.len() - 512
+        } else {
+            START
+        };
+        for word in &mut words[first..] {
+            if random.random_range(0..4) == 0 {
+                *word = random_word(&mut random, &good[START..]);
+            }
         }
+        set_all(&writable(&file), &words);
         // SAFETY: no other program knows the directory of this test.
         if let Ok(filter) = unsafe { SharedExpiringFilter::open(&file) } {
             let _ = expiring_reader(&file).contains(&ITEM);
@@ -357,8 +358,6 @@ fn random_files_of_an_expiring_filter() {
     }
     println!("{opened} files");
     assert!(opened > 0);
-    for (at, word) in good.iter().enumerate() {
-        set(&writable(&file), at, *word);
-    }
+    set_all(&writable(&file), &good);
     assert!((0..90_u32).all(|item| open_expiring(&file).contains(&item)));
 }
