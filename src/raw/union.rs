@@ -128,18 +128,18 @@ impl<L: Layout> RawFilter<L> {
 
 impl<L: TimedLayout> RawFilter<L> {
     /// The copies of the class, and how many of them were last seen at most `age` epochs ago.
-    pub(crate) fn present_for_union(&self, class: Class, age: u64) -> Present {
-        Present {
-            young: self.count_within(class, age),
-            copies: self.count(class),
-        }
+    pub(crate) fn present_for_union(&self, class: Class, age: u64) -> Result<Present, InsertError> {
+        Ok(Present {
+            young: self.copies_for_union(class, |now| young::<L>(now, age))?,
+            copies: self.copies_for_union(class, |now| now)?,
+        })
     }
 
     /// Raises the copies of each class to the numbers that `other` says, of each age from the one
     /// that is given with the class. Adds to `changed` how many were added or made younger.
     pub(crate) fn raise_seen(
         &self,
-        other: &dyn Fn(Class, u64) -> Present,
+        other: &dyn Fn(Class, u64) -> Result<Present, InsertError>,
         copies: &[(Class, u64)],
         changed: &mut usize,
     ) -> Result<(), InsertError> {
@@ -148,7 +148,7 @@ impl<L: TimedLayout> RawFilter<L> {
             // The copies of a class may differ in age, so each age has a number of its own. If an
             // epoch has begun since the scan, the copy that it has met is older by now.
             for age in age.min(oldest)..=oldest {
-                let Present { copies, young } = other(class, age);
+                let Present { copies, young } = other(class, age)?;
                 self.raise_to(class, young, age, changed)?;
                 if young >= copies {
                     break;
@@ -196,12 +196,6 @@ impl<L: TimedLayout> RawFilter<L> {
             sync::yield_in_model();
         }
         Ok(())
-    }
-
-    /// The live copies that were last seen at most `age` epochs ago, at one moment.
-    fn count_within(&self, class: Class, age: u64) -> usize {
-        let copies = self.count_by(class, |now| young::<L>(now, age));
-        copies.unwrap_or(0)
     }
 
     /// Gives the youngest copy that is older than `age` epochs this age. The youngest, because the
