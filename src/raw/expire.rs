@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     fault::{faulty, when_faulty},
-    memory::Storage,
+    memory::is_found,
     step::Step,
     sync,
     table::{
@@ -276,8 +276,7 @@ impl<L: Layout> RawFilter<L> {
         self.table
             .update(step, L::fingerprint(entry), bucket, |word| {
                 taken = word.is_marked(Mark::Killed, entry);
-                let is_withheld = word.is_marked(Mark::Withheld, entry);
-                if !L::Storage::is_found(taken || is_withheld) {
+                if !is_found!(L, taken || word.is_marked(Mark::Withheld, entry)) {
                     // As if a remove had taken the copy.
                     taken = true;
                     return None;

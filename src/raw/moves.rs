@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     fault::{faulty, when_faulty},
-    memory::{Extra, Storage},
+    memory::{Extra, is_found},
     step::Step,
     table::{
         Table,
@@ -240,7 +240,7 @@ impl<L: Layout, H: Hands> Move<'_, L, H> {
     /// Step 3, Shadow: O becomes S. From here on a remove may kill the copy.
     fn shadow(&self) {
         self.update(Step::Shadow, self.to, |word| {
-            L::Storage::is_found(word.is_marked(Mark::Outline, self.entry))
+            is_found!(L, word.is_marked(Mark::Outline, self.entry))
                 .then(|| word.remarked(Mark::Shadow))
         });
     }
@@ -256,9 +256,12 @@ impl<L: Layout, H: Hands> Move<'_, L, H> {
     /// Gives up the move: O or S becomes empty.
     fn retract(&self) {
         self.update(Step::Retract, self.to, |word| {
-            let is_marked = word.is_marked(Mark::Outline, self.entry)
-                || word.is_marked(Mark::Shadow, self.entry);
-            L::Storage::is_found(is_marked).then(|| word.without_marked())
+            let is_there = is_found!(
+                L,
+                word.is_marked(Mark::Outline, self.entry)
+                    || word.is_marked(Mark::Shadow, self.entry)
+            );
+            is_there.then(|| word.without_marked())
         });
     }
 
@@ -288,7 +291,7 @@ impl<L: Layout, H: Hands> Move<'_, L, H> {
         let mut left = Left::Hole;
         self.update(Step::Erase, self.from, |word| {
             left = Left::Hole;
-            if !L::Storage::is_found(word.is_marked(Mark::Trailing, self.entry)) {
+            if !is_found!(L, word.is_marked(Mark::Trailing, self.entry)) {
                 return None;
             }
             let (new, leaves) = match fill {
