@@ -789,6 +789,48 @@ fn set_word(file: &Path, at: u64, word: u64) {
     file.write_all_at(&word.to_ne_bytes(), 8 * at).unwrap();
 }
 
+/// A process that repairs or takes the only seat is no reason to refuse another one, which waits for it.
+#[test]
+fn a_seat_that_another_process_looks_at_is_not_taken() {
+    use nix::{
+        fcntl::{FcntlArg, fcntl},
+        libc,
+    };
+    // The claim of the first seat.
+    const CLAIM: i64 = (1 << 62) + 1;
+    let directory = directory();
+    let file = directory.path().join("filter");
+    for word in [0, 1] {
+        let path = file.with_extension(word.to_string());
+        // SAFETY: no other program knows the directory of this test.
+        drop(unsafe { SharedFilter::create_for(&path, builder(100), 1) }.unwrap());
+        // Free, or left by a dead process.
+        set_word(&path, SEATS, word);
+        let other = fs::File::options().read(true).write(true).open(&path);
+        let other = other.unwrap();
+        let range = libc::flock {
+            l_type: libc::F_WRLCK as libc::c_short,
+            l_whence: libc::SEEK_SET as libc::c_short,
+            l_start: CLAIM,
+            l_len: 1,
+            l_pid: 0,
+        };
+        fcntl(&other, FcntlArg::F_OFD_SETLK(&range)).unwrap();
+        // While the claim lasts, the seat is not free.
+        // SAFETY: as above.
+        let refused = unsafe { SharedFilter::open(&path) };
+        assert!(matches!(
+            refused,
+            Err(OpenError::Attach(AttachError::TooManyProcesses { max: 1 }))
+        ));
+        std::thread::scope(|scope| {
+            let opener = scope.spawn(|| open(&path).participants().in_use);
+            drop(other);
+            assert_eq!(opener.join().unwrap(), 1);
+        });
+    }
+}
+
 /// Processes open and close a filter of one seat while others look for dead ones: nobody has died.
 #[test]
 fn a_process_that_comes_or_goes_is_not_taken_for_dead() {
