@@ -278,6 +278,14 @@ fn random_word(random: &mut StdRng, good: &[u64]) -> u64 {
     }
 }
 
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Another thread writes random words while calls run.
 fn beside(file: &Path, rounds: usize, filter: &(impl Victim + Sync)) {
     let good = words_of(file);
@@ -293,10 +301,12 @@ fn beside(file: &Path, rounds: usize, filter: &(impl Victim + Sync)) {
             }
             written
         });
+        // The writer ends also if a call panics.
+        let end = SetOnDrop(&is_over);
         for round in 0..rounds {
             call_all(filter, &format!("round {round}"), || ());
         }
-        is_over.store(true, Ordering::Relaxed);
+        drop(end);
         assert!(writer.join().unwrap() > 0);
     });
 }
