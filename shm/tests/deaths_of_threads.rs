@@ -59,8 +59,8 @@ impl Act {
 fn act(file: &Path, act: Act, number: u64, items: u64) {
     let filter = open_once(file);
     match act {
-        Act::Insert => drop(filter.insert(&(items + number))),
-        Act::InsertUnique => drop(filter.insert_unique(&(items + number))),
+        Act::Insert => _ = filter.insert(&(items + number)),
+        Act::InsertUnique => _ = filter.insert_unique(&(items + number)),
         Act::Remove => {
             for item in 0..items {
                 fs::write(removed_by(file, number), item.to_string()).unwrap();
