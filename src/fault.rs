@@ -298,6 +298,8 @@ pub enum Fault {
     SegmentsOnce,
     /// A thread that lives is taken for dead.
     FalseDeath,
+    /// A dead process is taken for a living one while another process repairs it.
+    RepairerLives,
     /// A mover does not heed the scans of other processes.
     PlacesIgnored,
     /// A segment is in use before it has memory.
@@ -393,6 +395,7 @@ impl Fault {
             | Self::HoldNoVersion
             | Self::HoldSkipsLines
             | Self::FalseDeath
+            | Self::RepairerLives
             | Self::RepairTrustsOldNow
             | Self::RepairMissesKilled
             | Self::GateOverlooked

@@ -186,9 +186,7 @@ mod union;
 pub use crate::{
     builder::{Builder, Prefer},
     contains_iter::{ContainsHashIter, ContainsIter},
-    error::{
-        BatchError, BuildError, InsertError, MemoryError, MergeError, Mismatch, SnapshotError,
-    },
+    error::{BatchError, BuildError, InsertError, MergeError, Mismatch, SnapshotError},
     expiring::{ExpiringBuilder, ExpiringFilter, ExpiringSnapshotDecoder},
     filter::CuckooFilter,
     hash::{SeededHasher, SeededState},

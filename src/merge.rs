@@ -4,7 +4,7 @@ use crate::{
     error::{MergeError, Mismatch},
     filter::CuckooFilter,
     geometry::Geometry,
-    raw::any::with_operations,
+    raw::any::{with_layout, with_operations},
     snapshot::header::probe,
 };
 use std::{hash::BuildHasher, ptr};
@@ -80,7 +80,9 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
 
     /// Refuses filters that do not give every item the same class.
     pub(crate) fn check_mergeable(&self, other: &Self) -> Result<(), MergeError> {
-        if ptr::eq(self, other) {
+        let memory = with_layout!(&other.raw, raw => raw.memory());
+        // Two handles of a filter that processes share are one filter.
+        if ptr::eq(self, other) || with_layout!(&self.raw, raw => raw.is_in_memory_of(memory)) {
             return Err(MergeError::SameFilter);
         }
         if let Some(mismatch) = mismatch(self.geometry(), other.geometry()) {

@@ -5,6 +5,7 @@
 
 mod advance;
 pub(crate) mod any;
+mod attempts;
 pub(crate) mod batch;
 mod clear;
 mod copies;
@@ -99,6 +100,16 @@ impl<L: Layout> RawFilter<L> {
     #[inline(always)]
     pub(crate) fn crew(&self) -> Option<&Crew> {
         self.crew.get()
+    }
+
+    /// True if both filters are in the same memory that processes share.
+    pub(crate) fn is_in_memory_of(&self, other: Option<[u64; 2]>) -> bool {
+        other.is_some() && other == self.memory()
+    }
+
+    /// What identifies the memory of the filter, if processes share it.
+    pub(crate) fn memory(&self) -> Option<[u64; 2]> {
+        self.crew()?.members.memory()
     }
 
     /// A place for a scan, if processes share the filter.

@@ -16,7 +16,7 @@ pub(crate) mod stream;
 pub(crate) mod summed;
 
 use crate::{
-    error::{MemoryError, SnapshotError},
+    error::SnapshotError,
     filter::CuckooFilter,
     hash::SeededState,
     raw::{any::with_layout, frontier::chunk_buckets},
@@ -237,7 +237,7 @@ impl<S: Clone + BuildHasher + 'static> Clone for CuckooFilter<S> {
     ///
     /// # Panics
     ///
-    /// If there is no memory for the copy.
+    /// If that returns an error, which is one of memory unless processes share the filter.
     fn clone(&self) -> Self {
         match self.try_clone() {
             Ok(clone) => clone,
@@ -265,17 +265,13 @@ impl<S: Clone + BuildHasher + 'static> CuckooFilter<S> {
     ///
     /// # Errors
     ///
-    /// [`MemoryError`] if there is no memory for the copy.
-    pub fn try_clone(&self) -> Result<Self, MemoryError> {
+    /// [`SnapshotError::Memory`] if there is no memory for the copy. A filter in memory that processes
+    /// share can have other ones: without a seat it cannot be scanned, and its words may be impossible.
+    pub fn try_clone(&self) -> Result<Self, SnapshotError> {
         let geometry = self.geometry();
         let make = |doublings| Place::new(geometry, doublings);
         let mut copying = Copying::new(geometry, make);
-        let scanned = with_layout!(&self.raw, raw => raw.scan(&mut copying));
-        let copied = scanned.and_then(|()| copying.finish()?.finish(self.hasher.clone()));
-        match copied {
-            Ok(clone) => Ok(clone),
-            Err(SnapshotError::Memory { buckets }) => Err(MemoryError { buckets }),
-            Err(error) => unreachable!("an image of this filter: {error}"),
-        }
+        with_layout!(&self.raw, raw => raw.scan(&mut copying))?;
+        copying.finish()?.finish(self.hasher.clone())
     }
 }

@@ -126,7 +126,7 @@ pub unsafe extern "C" fn guira_expiring_merge(
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let other = unsafe { shared(other) }?;
-        Ok(filter.to_scan()?.merge(filter.to_merge(other)?)?)
+        Ok(filter.to_scan()?.merge(other.to_scan()?)?)
     })
 }
 
@@ -147,7 +147,7 @@ pub unsafe extern "C" fn guira_expiring_union_with(
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let other = unsafe { shared(other) }?;
-        Ok(filter.to_scan()?.union_with(filter.to_merge(other)?)?)
+        Ok(filter.to_scan()?.union_with(other.to_scan()?)?)
     })
 }
 

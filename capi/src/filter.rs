@@ -118,7 +118,7 @@ pub unsafe extern "C" fn guira_filter_merge(filter: *mut Filter, other: *const F
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let other = unsafe { shared(other) }?;
-        Ok(filter.to_scan()?.merge(filter.to_merge(other)?)?)
+        Ok(filter.to_scan()?.merge(other.to_scan()?)?)
     })
 }
 
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn guira_filter_union_with(
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let other = unsafe { shared(other) }?;
-        Ok(filter.to_scan()?.union_with(filter.to_merge(other)?)?)
+        Ok(filter.to_scan()?.union_with(other.to_scan()?)?)
     })
 }
 

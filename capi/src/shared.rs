@@ -49,8 +49,6 @@ pub(crate) trait Mapped: Sized {
 
     fn create_memfd_copy(filter: &Self::Heap, max_processes: usize) -> Result<Self, Failure>;
 
-    fn is_same(&self, other: &Self) -> bool;
-
     fn of_memfd(descriptor: c_int) -> Result<Self, Failure>;
 
     /// The descriptor of a filter that has no path.

@@ -3,7 +3,7 @@
 use crate::{
     buffer,
     clock::Clock,
-    errors::{SnapshotError, file_error, out_of_memory, snapshot_error, text},
+    errors::{SnapshotError, file_error, out_of_memory, snapshot_error},
 };
 use guira::{CuckooFilter, ExpiringFilter, ExpiringSnapshotDecoder, SnapshotDecoder};
 use pyo3::{
@@ -307,9 +307,4 @@ fn next_piece<'py>(
         Some(piece) => Ok(Some(piece?.extract()?)),
         None => Ok(None),
     }
-}
-
-/// A copy that could not be made.
-pub(crate) fn memory_error(error: guira::MemoryError) -> PyErr {
-    out_of_memory(text(&error))
 }

@@ -333,13 +333,6 @@ impl<S: BuildHasher + 'static> SharedExpiringFilter<S> {
         self.shared.attach()
     }
 
-    /// Whether both share one filter: their files, or their descriptors, are the same. Such filters must
-    /// not be merged: copies would be added again and again.
-    #[must_use]
-    pub fn is_same(&self, other: &Self) -> bool {
-        self.shared.is_same(&other.shared)
-    }
-
     /// Completes or undoes what dead processes have begun.
     ///
     /// Each [`tick`](Self::tick) that begins an epoch does this, too, and so do inserts that find no room.

@@ -36,7 +36,8 @@ use std::{
 ///
 /// A child has no seat until a call needs one. If none is free then, that call fails with
 /// [`TooManyInFlight`](InsertError::TooManyInFlight), and a remove that meets a relocation waits for its
-/// end. A child that calls [`attach`](Self::attach) first learns this from an error instead.
+/// end. If that does not come soon, the remove returns false for a present item. A child that calls
+/// [`attach`](Self::attach) first learns from an error that it has no seat.
 pub struct SharedFilter<S = SeededState> {
     shared: Attached<CuckooFilter<S>>,
 }
@@ -354,13 +355,6 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     /// Returns an [`AttachError`] if all seats are taken, or if the file cannot be opened again.
     pub fn attach(&self) -> Result<(), AttachError> {
         self.shared.attach()
-    }
-
-    /// Whether both share one filter: their files, or their descriptors, are the same. Such filters must
-    /// not be merged: copies would be added again and again.
-    #[must_use]
-    pub fn is_same(&self, other: &Self) -> bool {
-        self.shared.is_same(&other.shared)
     }
 
     /// Completes or undoes what dead processes have begun.

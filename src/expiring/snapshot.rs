@@ -9,7 +9,7 @@ mod place;
 
 use super::{ExpiringFilter, any::with_layout};
 use crate::{
-    error::{MemoryError, SnapshotError},
+    error::SnapshotError,
     fault::faulty,
     geometry::Geometry,
     hash::SeededState,
@@ -324,7 +324,7 @@ impl<S: Clone + BuildHasher + 'static> Clone for ExpiringFilter<S> {
     ///
     /// # Panics
     ///
-    /// If there is no memory for the copy.
+    /// If that returns an error, which is one of memory unless processes share the filter.
     fn clone(&self) -> Self {
         match self.try_clone() {
             Ok(clone) => clone,
@@ -354,27 +354,20 @@ impl<S: Clone + BuildHasher + 'static> ExpiringFilter<S> {
     ///
     /// # Errors
     ///
-    /// [`MemoryError`] if there is no memory for the copy.
-    pub fn try_clone(&self) -> Result<Self, MemoryError> {
-        let copy = || {
-            let make = |doublings| Place::new(self.geometry, self.window, doublings);
-            let mut copying = Copying::new(self.geometry, make);
-            let (end, beginning) = with_layout!(&self.raw, raw => {
-                raw.scan_by_epoch(&mut copying)?;
-                raw.end_and_beginning()
-            });
-            let copy = copying.finish()?;
-            let copy = copy.finish(self.hasher.clone(), end, beginning)?;
-            Ok(Self {
-                clock: self.clock.clone(),
-                ..copy
-            })
-        };
-        match copy() {
-            Ok(clone) => Ok(clone),
-            Err(SnapshotError::Memory { buckets }) => Err(MemoryError { buckets }),
-            Err(error) => unreachable!("an image of this filter: {error}"),
-        }
+    /// As [`CuckooFilter::try_clone`](crate::CuckooFilter::try_clone).
+    pub fn try_clone(&self) -> Result<Self, SnapshotError> {
+        let make = |doublings| Place::new(self.geometry, self.window, doublings);
+        let mut copying = Copying::new(self.geometry, make);
+        let (end, beginning) = with_layout!(&self.raw, raw => {
+            raw.scan_by_epoch(&mut copying)?;
+            raw.end_and_beginning()
+        });
+        let copy = copying.finish()?;
+        let copy = copy.finish(self.hasher.clone(), end, beginning)?;
+        Ok(Self {
+            clock: self.clock.clone(),
+            ..copy
+        })
     }
 }
 

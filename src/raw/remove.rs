@@ -14,7 +14,7 @@ mod oldest;
 
 pub(super) use oldest::PATIENCE;
 
-use super::{RawFilter, copies::holds_copy, version::Version};
+use super::{RawFilter, attempts::Attempts, copies::holds_copy, version::Version};
 use crate::{
     fault::faulty,
     step::Step,
@@ -63,7 +63,7 @@ impl<L: Layout> RawFilter<L> {
     /// [`remove`](Self::remove) without counting, for callers that count the item themselves.
     #[inline(always)]
     pub(super) fn remove_uncounted(&self, class: Class) -> bool {
-        let mut patience = PATIENCE;
+        let (mut patience, mut attempts) = (PATIENCE, Attempts::default());
         loop {
             let attempt = if L::EXPIRES {
                 self.try_remove_oldest(class, &mut patience)
@@ -72,6 +72,9 @@ impl<L: Layout> RawFilter<L> {
             };
             if let Some(removed) = attempt {
                 return removed;
+            }
+            if attempts.was_last(self) {
+                return false;
             }
             sync::yield_in_model();
         }
@@ -144,7 +147,11 @@ impl<L: Layout> RawFilter<L> {
     ) -> Option<bool> {
         let stripe = self.versions.of(class);
         let killed = if let Some(crew) = self.crew() {
-            let taken = self.take_line(crew)?;
+            let Some(taken) = self.take_line(crew) else {
+                // The mover has some time to finish, or another thread to end with its line.
+                sync::sleep();
+                return None;
+            };
             let line = taken.for_moves();
             let _hold = line.hold(stripe, self.versions.number_of(class))?;
             self.kill_if_decided(class, entry, to, from)

@@ -11,7 +11,9 @@
 //! call tolerates. So of two calls that raise a class to one number, each sees what the other has
 //! added, and a concurrent `insert_unique` of the class adds no further copy.
 
-use super::{Now, RawFilter, expire::Renewal, remove::PATIENCE, unique::Wanted};
+use super::{
+    Now, RawFilter, attempts::Attempts, expire::Renewal, remove::PATIENCE, unique::Wanted,
+};
 use crate::{
     error::InsertError,
     fault::{faulty, when_faulty},
@@ -105,28 +107,39 @@ impl<L: Layout> RawFilter<L> {
         for &class in classes {
             let copies = other(class);
             let wanted = Several { copies, age: 0 };
-            while self.count(class) < copies && self.insert_wanted(class, wanted)? {
+            while self.copies_for_union(class, |now| now)? < copies
+                && self.insert_wanted(class, wanted)?
+            {
                 *added += 1;
             }
         }
         Ok(())
     }
+
+    /// The copies of the class that are live by what `by` makes of the moment.
+    fn copies_for_union(
+        &self,
+        class: Class,
+        by: impl Fn(Now<L>) -> Now<L>,
+    ) -> Result<usize, InsertError> {
+        self.count_by(class, by).ok_or(InsertError::Contended)
+    }
 }
 
 impl<L: TimedLayout> RawFilter<L> {
     /// The copies of the class, and how many of them were last seen at most `age` epochs ago.
-    pub(crate) fn present_for_union(&self, class: Class, age: u64) -> Present {
-        Present {
-            young: self.count_within(class, age),
-            copies: self.count(class),
-        }
+    pub(crate) fn present_for_union(&self, class: Class, age: u64) -> Result<Present, InsertError> {
+        Ok(Present {
+            young: self.copies_for_union(class, |now| young::<L>(now, age))?,
+            copies: self.copies_for_union(class, |now| now)?,
+        })
     }
 
     /// Raises the copies of each class to the numbers that `other` says, of each age from the one
     /// that is given with the class. Adds to `changed` how many were added or made younger.
     pub(crate) fn raise_seen(
         &self,
-        other: &dyn Fn(Class, u64) -> Present,
+        other: &dyn Fn(Class, u64) -> Result<Present, InsertError>,
         copies: &[(Class, u64)],
         changed: &mut usize,
     ) -> Result<(), InsertError> {
@@ -135,7 +148,7 @@ impl<L: TimedLayout> RawFilter<L> {
             // The copies of a class may differ in age, so each age has a number of its own. If an
             // epoch has begun since the scan, the copy that it has met is older by now.
             for age in age.min(oldest)..=oldest {
-                let Present { copies, young } = other(class, age);
+                let Present { copies, young } = other(class, age)?;
                 self.raise_to(class, young, age, changed)?;
                 if young >= copies {
                     break;
@@ -159,8 +172,9 @@ impl<L: TimedLayout> RawFilter<L> {
         // As in a merge: the current epoch of this filter may be about to end.
         let age = age.saturating_sub(1);
         let wanted = Several { copies, age };
-        let mut patience = PATIENCE;
-        while self.count_within(class, age) < copies {
+        let (mut patience, mut attempts) = (PATIENCE, Attempts::default());
+        let young = |now| young::<L>(now, age);
+        while self.copies_for_union(class, young)? < copies {
             let is_changed = self.insert_wanted(class, wanted)?
                 || match self.make_younger(class, age) {
                     Renewed::One => true,
@@ -173,16 +187,15 @@ impl<L: TimedLayout> RawFilter<L> {
                     // The old copy expires by itself.
                     Renewed::Hidden => self.insert_wanted(class, Young(wanted))?,
                 };
-            *changed += usize::from(is_changed);
+            if is_changed {
+                *changed += 1;
+            } else {
+                self.count_attempt(&mut attempts)?;
+            }
             when_faulty!(UnionLooksOnce, return Ok(()));
             sync::yield_in_model();
         }
         Ok(())
-    }
-
-    /// The live copies that were last seen at most `age` epochs ago, at one moment.
-    fn count_within(&self, class: Class, age: u64) -> usize {
-        self.count_by(class, |now| young::<L>(now, age))
     }
 
     /// Gives the youngest copy that is older than `age` epochs this age. The youngest, because the

@@ -180,7 +180,8 @@ pub(super) trait Wanted<L: Layout>: Copy {
 
     /// True if the filter has these copies.
     fn are_there(self, raw: &RawFilter<L>, class: Class) -> bool {
-        raw.count_by(class, |now| self.by(now)) >= self.copies()
+        let copies = raw.count_by(class, |now| self.by(now));
+        copies.is_some_and(|copies| copies >= self.copies())
     }
 
     /// True if a first look finds these copies. The two words of the class, as they were loaded,

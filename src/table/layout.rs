@@ -53,6 +53,13 @@ pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
 
     /// The fingerprint of a copy with this entry.
     fn fingerprint(entry: Entry) -> Fingerprint;
+
+    /// True if an item can have this fingerprint, which must not be 0 at any level. In words that
+    /// processes share there may be other ones.
+    #[inline(always)]
+    fn is_of_item(fingerprint: Fingerprint) -> bool {
+        fingerprint.bits() >> Self::MAX_LEVEL != 0
+    }
 }
 
 impl<L: PackedLayout<Time: Time<Packed<L>>>> Layout for L {

@@ -140,7 +140,9 @@ impl<L: Layout> Table<L> {
             let words = buckets.clone().zip(words);
             words.flat_map(move |(bucket, &bits)| {
                 let entries = Word::<L>::unpack(bits).residents(one);
-                entries.map(move |entry| {
+                let is_of_item =
+                    |entry: &Entry| !L::Storage::SHARED || L::is_of_item(L::fingerprint(*entry));
+                entries.filter(is_of_item).map(move |entry| {
                     let class = Class::of_resident(L::fingerprint(entry), bucket, self.buckets());
                     (class, entry)
                 })

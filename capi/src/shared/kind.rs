@@ -2,7 +2,7 @@
 
 use super::{Mapped, mapped};
 use crate::status::{Failure, Status};
-use guira::{InsertError, MergeError};
+use guira::InsertError;
 use std::ops::Deref;
 
 /// The filter of a handle.
@@ -66,16 +66,6 @@ impl<M: Mapped> Kind<M> {
             filter.attach()?;
         }
         Ok(self)
-    }
-
-    /// `other`, which is to be merged into this filter.
-    pub(crate) fn to_merge<'a>(&self, other: &'a Self) -> Result<&'a M::Heap, Failure> {
-        match (self, other) {
-            (Self::Mapped(filter), Self::Mapped(other)) if filter.is_same(other) => {
-                Err(MergeError::SameFilter.into())
-            }
-            _ => other.to_scan(),
-        }
     }
 
     pub(crate) fn mapped(&self) -> Result<&M, Failure> {

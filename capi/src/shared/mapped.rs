@@ -70,10 +70,6 @@ macro_rules! mapped {
                 Ok(Self::create_memfd_copy(filter, max_processes)?)
             }
 
-            fn is_same(&self, other: &Self) -> bool {
-                self.is_same(other)
-            }
-
             fn of_memfd(descriptor: c_int) -> Result<Self, Failure> {
                 Ok(Self::from_memfd(open_again(descriptor, true)?.into())?)
             }

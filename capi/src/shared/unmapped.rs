@@ -47,10 +47,6 @@ macro_rules! unmapped {
                 Err(unsupported())
             }
 
-            fn is_same(&self, _: &Self) -> bool {
-                match *self {}
-            }
-
             fn of_memfd(_: c_int) -> Result<Self, Failure> {
                 Err(unsupported())
             }

@@ -4,9 +4,9 @@ use super::{ExpiringFilter, Other, writes::Written};
 use crate::{
     arguments::{ClockKind, ExpiringSettings, Items, Seconds, Whole, since},
     batch::{Keys, Nulls},
-    errors::{build_error, merge_error},
+    errors::{build_error, merge_error, snapshot_error},
     item::Rule,
-    snapshot::{self, Timed, memory_error},
+    snapshot::{self, Timed},
     stats::Stats,
 };
 use pyo3::{
@@ -326,7 +326,7 @@ impl ExpiringFilter {
                 let clock = self.clock.duplicate(&table);
                 Ok((table, clock))
             })
-            .map_err(memory_error)?;
+            .map_err(snapshot_error)?;
         Ok(Self {
             rule: Rule::new(table.hasher(), self.rule.items),
             clock,

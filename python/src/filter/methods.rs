@@ -3,8 +3,8 @@
 use super::{Filter, Other};
 use crate::{
     arguments::{Items, Preference, Settings, Whole},
-    errors::{build_error, merge_error},
-    snapshot::{self, memory_error},
+    errors::{build_error, merge_error, snapshot_error},
+    snapshot,
 };
 use pyo3::{prelude::*, types::PyBytes};
 use std::{path::PathBuf, time::Duration};
@@ -92,7 +92,9 @@ impl Filter {
     ///     >>> "ani" in f.copy()
     ///     True
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        let table = py.detach(|| self.table.try_clone()).map_err(memory_error)?;
+        let table = py
+            .detach(|| self.table.try_clone())
+            .map_err(snapshot_error)?;
         Ok(Self::of(table, self.rule.items))
     }
 

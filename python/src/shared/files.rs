@@ -235,12 +235,7 @@ macro_rules! shared {
             fn mergeable<'a>(&self, py: Python<'_>, other: &'a $other) -> PyResult<&'a $heap> {
                 self.attach(py)?;
                 self.rule.check_items(other.rule())?;
-                match other {
-                    <$other>::Shared(other) if self.table.is_same(&other.get().table) => {
-                        Err(crate::errors::merge_error(guira::MergeError::SameFilter))
-                    }
-                    other => other.table(py),
-                }
+                other.table(py)
             }
 
             /// What an insert without a seat needs before it is tried again.
@@ -448,7 +443,7 @@ macro_rules! shared {
                 if this.rule.items != that.rule.items {
                     return Ok(false);
                 }
-                if slf.is(other) || this.table.is_same(&that.table) {
+                if slf.is(other) {
                     return Ok(true);
                 }
                 let (this, that) = (this.to_scan(py)?, that.to_scan(py)?);

@@ -1,6 +1,6 @@
 //! Expiring filters of several processes on the same words.
 
-use super::{Members, Only, SharedPlace, fault, faulty};
+use super::{Locks, Members, Only, SharedPlace, fault};
 use crate::{
     error::InsertError,
     fault::Fault,
@@ -12,7 +12,7 @@ use crate::{
         moves::Fill,
     },
     step::Step,
-    sync::{self, AtomicU64, Ordering},
+    sync,
     table::{
         Levels,
         entry::Entry,
@@ -34,8 +34,7 @@ type Words = Shared<Tagged<2, 0>>;
 #[expect(missing_debug_implementations, reason = "models show words")]
 pub struct ExpiringProcesses {
     filters: Vec<ExpiringProcess>,
-    /// Whether each of them is dead.
-    dead: Arc<Vec<AtomicU64>>,
+    locks: Arc<Locks>,
 }
 
 /// The filter of one process.
@@ -150,12 +149,11 @@ impl ExpiringProcesses {
     /// seen in the given epochs.
     pub fn new(processes: usize, epoch: u64, residents: &[&[(Item, u64)]]) -> Self {
         let memory: Arc<dyn Memory> = Arc::new(sync::zeroed(128).expect("a few bytes"));
-        let dead: Vec<_> = (0..processes).map(|_| AtomicU64::new(0)).collect();
-        let dead = Arc::new(dead);
+        let locks = Locks::new(processes);
         let filter = |member: usize| {
             let members: Arc<dyn Members> = Arc::new(Only {
                 member,
-                dead: dead.clone(),
+                locks: locks.clone(),
             });
             let place = SharedPlace {
                 memory: memory.clone(),
@@ -184,7 +182,7 @@ impl ExpiringProcesses {
                 first.len.add(1);
             }
         }
-        Self { filters, dead }
+        Self { filters, locks }
     }
 
     /// The filter of a process.
@@ -231,19 +229,17 @@ impl ExpiringProcesses {
     }
 
     fn die(&self, process: usize) {
-        // Release: the kernel ends the lock of a process after all that the process has done.
-        self.dead[process].store(1, Ordering::Release);
+        self.locks.die(process);
     }
 
     /// Process `by` repairs what `process` has left, if that is dead.
     pub fn repair(&self, by: usize, process: usize) -> bool {
         let raw = &self.filters[by].0;
         let early = fault::is(Fault::RepairTrustsOldNow).then(|| raw.moment());
-        // Acquire: pairs with the Release of `die`.
-        let dead = self.dead[process].load(Ordering::Acquire) == 1;
-        let dead = faulty!(dead, FalseDeath => true);
+        let dead = self.locks.claim(process);
         if dead {
             raw.repair_by(process, &|| early.unwrap_or_else(|| raw.moment()));
+            self.locks.end_claim(process);
         }
         dead
     }
