@@ -230,7 +230,7 @@ fn an_impossible_filter_is_refused_by_name() {
         with_number(&bytes, at_word, u64::from_le_bytes(number)).to_string()
     };
     assert!(with_byte(0, 0).contains("magic"));
-    assert!(with_byte(8, 1).contains("version 1; this release reads version 2"));
+    assert!(with_byte(8, 1).contains("version 1; this release reads version 3"));
     assert!(with_byte(12, 15).contains("fingerprint bits 15"));
     assert!(with_byte(13, 4).contains("slots of a bucket 4"));
     assert!(with_byte(14, 0).contains("epochs 0"));
@@ -254,11 +254,14 @@ fn an_impossible_filter_is_refused_by_name() {
         with_number(&bytes, 56, 1),
         SnapshotError::Hasher { .. }
     ));
-    // The epoch at the end, and its age.
-    let end = bytes.len() - 20;
-    let length = filter.epoch_length().as_nanos() as u64;
-    assert!(number(end + 8, length).contains("nanoseconds of the epoch 20000000000"));
-    assert!(number(end + 8, u64::MAX).contains("nanoseconds of the epoch"));
+    // The epoch at the end, and the ages.
+    let end = bytes.len() - 4 - 8 * (1 + filter.epochs() as usize);
+    let ttl = filter.ttl().as_nanos() as u64;
+    let named = format!("nanoseconds of an epoch {}", ttl + 1);
+    assert!(number(end + 8, ttl + 1).contains(&named));
+    assert!(number(end + 8, u64::MAX).contains("nanoseconds of an epoch"));
+    // The next epoch would have begun after this one.
+    assert!(number(end + 8, ttl).contains("nanoseconds of an epoch"));
     assert!(number(end, filter.epoch() - 1).contains("epoch"));
     assert!(number(end, 1 << 63).contains("epoch"));
 }
