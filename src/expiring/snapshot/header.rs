@@ -9,7 +9,7 @@ use crate::{
 use std::{hash::BuildHasher, time::Duration};
 
 /// The version of the format that is written, and the only one that is read.
-const VERSION: u32 = 3;
+const VERSION: u32 = 2;
 
 const MAGIC: [u8; 8] = *b"guirax\r\n";
 

@@ -44,18 +44,20 @@ impl InWords for Timeless {
 }
 
 /// The numbers of a time: the moment, the epoch that was swept, the one whose beginning is recorded, the
-/// start of the machine, and its base; and the beginnings of the last epochs.
-const NUMBERS: usize = 5;
+/// beginnings of the last epochs, the start of the machine, and its base.
+const NUMBERS: usize = 3 + KNOWN + 2;
 
 impl InWords for Epochs<Shared> {
-    const WORDS: usize = (NUMBERS + KNOWN) * LINE;
+    const WORDS: usize = NUMBERS * LINE;
 
     fn in_words(oldest: u64, parts: &mut Parts) -> Option<Self> {
-        let [now, swept, recorded, boot, base] = numbers::<NUMBERS>(parts)?;
+        let [now, swept, recorded] = numbers(parts)?;
+        let at = numbers(parts)?;
+        let [boot, base] = numbers(parts)?;
         Some(Self {
             now: now.into(),
             swept,
-            beginning: Beginning::in_words(recorded, numbers(parts)?),
+            beginning: Beginning::in_words(recorded, at),
             boots: Some(Box::new(Boots { boot, base })),
             most: oldest,
         })
