@@ -177,8 +177,7 @@ impl Window {
     /// than a TTL are alike. If epochs go by number, all count as if they had been on time.
     fn ages_in_snapshot(self, ages: Vec<Duration>, by_number: bool) -> impl Iterator<Item = u64> {
         let last = self.unless_overdue(ages.first().copied().unwrap_or_default());
-        let on_time =
-            move |before| last.saturating_add(self.epoch_length().saturating_mul(before));
+        let on_time = move |before| last.saturating_add(self.epoch_length().saturating_mul(before));
         let ages = (0..).zip(ages).map(move |(before, age)| match by_number {
             true => on_time(before),
             false => age,

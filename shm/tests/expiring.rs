@@ -283,7 +283,10 @@ fn times_that_cannot_be_are_refused() {
     let good = fs::read(&file).unwrap();
     // The word of the epoch also has the age of the oldest live copies.
     let epoch = |word: u64| word & ((1 << 56) - 1);
-    assert_eq!([0, 1].map(|line| epoch(word(&good, TIME + 8 * line))), [2, 2]);
+    assert_eq!(
+        [0, 1].map(|line| epoch(word(&good, TIME + 8 * line))),
+        [2, 2]
+    );
     let with = |line: usize, number: u64| {
         let mut bytes = good.clone();
         set(&mut bytes, TIME + 8 * line, number);

@@ -34,7 +34,10 @@ impl Log {
         let builder = ExpiringFilter::builder(ms(ttl)).epochs(epochs).seed(seed);
         // Wrong positives would be taken for items that expire late.
         let builder = match growing {
-            true => builder.capacity(64).max_capacity(4_096).fingerprint_bits(20),
+            true => builder
+                .capacity(64)
+                .max_capacity(4_096)
+                .fingerprint_bits(20),
             false => builder.capacity(4_096).fingerprint_bits(26),
         };
         let mut log = Self {
@@ -115,10 +118,17 @@ impl Log {
         let mut items = std::mem::take(&mut self.items);
         items.retain(|&(item, seen)| {
             let found = self.filter.contains(&item);
-            assert!(found || now >= seen + ttl, "{item} of {seen} is gone at {now}");
+            assert!(
+                found || now >= seen + ttl,
+                "{item} of {seen} is gone at {now}"
+            );
             let most = seen + ttl + self.length + self.gap_after(seen);
             let late = format!("{item} of {seen} is there at {now}, after {most}");
-            assert!(!(found && ticked && now >= most), "{late}: {:?}", self.ticks);
+            assert!(
+                !(found && ticked && now >= most),
+                "{late}: {:?}",
+                self.ticks
+            );
             found
         });
         self.items = items;

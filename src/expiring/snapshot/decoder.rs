@@ -205,7 +205,9 @@ impl Timed {
         let epoch = self.last + begun;
         let now = Now::new(epoch % CYCLE, window.oldest_live(&ages));
         let beginning = Beginning::in_epoch(now.epoch(), ages);
-        self.passes.finish()?.finish(hasher, (epoch, now), beginning)
+        self.passes
+            .finish()?
+            .finish(hasher, (epoch, now), beginning)
     }
 
     /// Takes an epoch, which is not before the one that came last in this pass.

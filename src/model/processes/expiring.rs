@@ -218,7 +218,8 @@ impl ExpiringProcesses {
         let raw = &self.filters[process].0;
         let begun = raw.begin_epoch().expect("no other thread begins one");
         let beginning = &raw.time.beginning;
-        let read = || beginning.record_reading(begun.epoch(), Reading::own(Duration::from_nanos(clock)));
+        let read =
+            || beginning.record_reading(begun.epoch(), Reading::own(Duration::from_nanos(clock)));
         let record = || beginning.record_epoch(begun.epoch() + 1);
         let all: [&dyn Fn(); 2] = match fault::is(Fault::RecordedFirst) {
             true => [&record, &read],

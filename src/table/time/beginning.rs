@@ -106,7 +106,10 @@ impl<N: Number> Beginning<N> {
         Beginning {
             recorded: AtomicU64::new(recorded),
             // Relaxed: as in `reading`. Of an epoch that is recorded meanwhile, the reading is later.
-            at: self.at.each_ref().map(|at| at.word().load(Ordering::Relaxed).into()),
+            at: self
+                .at
+                .each_ref()
+                .map(|at| AtomicU64::new(at.word().load(Ordering::Relaxed))),
             first: self.first.clone(),
         }
     }
@@ -205,7 +208,9 @@ impl<N: Number> Beginning<N> {
         let later = self.recorded().checked_sub(epoch)?;
         // Relaxed: who has seen the record sees its reading, or a later one.
         let at = |at: &N| Reading(at.word().load(Ordering::Relaxed));
-        (1..=KNOWN as u64).contains(&later).then(|| at(self.at_of(epoch)))
+        (1..=KNOWN as u64)
+            .contains(&later)
+            .then(|| at(self.at_of(epoch)))
     }
 
     fn at_of(&self, epoch: u64) -> &N {

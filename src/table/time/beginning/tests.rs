@@ -221,5 +221,8 @@ fn what_was_known_before_the_filter_was_made_counts() {
     assert_eq!(callers(90_000), 3, "the first reading is not known");
     made.record(1, at(micros(90_000)));
     assert_eq!([94_999, 95_000, 108_000].map(callers), [3, 2, 1]);
-    assert_eq!(made.ages(1, 4, at(micros(90_500))), [1_500, 12_500, 25_500, 25_500].map(micros));
+    assert_eq!(
+        made.ages(1, 4, at(micros(90_500))),
+        [1_500, 12_500, 25_500, 25_500].map(micros)
+    );
 }
