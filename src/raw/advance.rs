@@ -115,8 +115,23 @@ impl<L: TimedLayout> RawFilter<L> {
         if !faulty!(is_swept, AdvanceUnswept => true) && self.sweep_all(now) == Left::Ending {
             return None;
         }
-        let next = self.time.next(now, oldest);
-        self.time.tick(now, next).then_some(next)
+        let mut before = now;
+        loop {
+            // Since a merge has begun, the clock no longer says what is dead.
+            let oldest = match before.uncounted() > now.uncounted() {
+                true => before.oldest(),
+                false => oldest.min(before.oldest()),
+            };
+            let next = self.time.next(before, oldest);
+            if self.time.tick(before, next) {
+                return Some(next);
+            }
+            before = self.moment();
+            if before.epoch() != now.epoch() {
+                return None;
+            }
+            sync::yield_in_model();
+        }
     }
 
     /// Empties the dead copies of all unmarked words, in the epoch `now` or later.
