@@ -1,7 +1,7 @@
 //! A tick that comes late expires what is dead by the clock, and nothing else, beside inserts, moves,
 //! splits, sweeps, merges and epochs that are begun by hand.
 
-use crate::common::expiring::{LIVE, find, is_live};
+use crate::common::expiring::{LIVE, find};
 use guira::model::{Expiring, Fault, GrowingExpiring, Item};
 use guira_loom_tests::{
     ENDS, P, Scenario, direction, even,
@@ -83,7 +83,7 @@ fn insert() -> Scenario<Timed> {
     })
     .law(move |timed, _| {
         timed.tick_at(2 * TTL - 1);
-        assert!(is_live(&timed.filter, x), "{LIVE}");
+        assert!(timed.filter.contains(x), "{LIVE}");
     })
     .outcomes(&[[0, 1]])
 }
@@ -106,7 +106,7 @@ fn lookup(from: usize) -> Scenario<Timed> {
         begun
     })
     .law(move |timed, _| {
-        assert!(is_live(&timed.filter, x), "{LIVE}");
+        assert!(timed.filter.contains(x), "{LIVE}");
         assert!(!timed.filter.contains(old), "{DEAD}");
     })
     .mains(&[0])
@@ -131,7 +131,7 @@ fn split() -> Scenario<Timed<GROWS>> {
         find(&timed.filter, x)
     })
     .law(move |timed, _| {
-        assert!(is_live(&timed.filter, x), "{LIVE}");
+        assert!(timed.filter.contains(x), "{LIVE}");
         assert!(!timed.filter.contains(old), "{DEAD}");
         assert!(!timed.filter.holds_dead(), "{LEFT}");
     })
@@ -149,7 +149,7 @@ fn young_in_a_long_epoch() -> Scenario<Timed> {
     .thread(move |timed| timed.tick_at(TTL + 1))
     .thread(move |timed| timed.tick_at(2 * TTL - 1))
     .law(move |timed, _| {
-        assert!(is_live(&timed.filter, x), "{LIVE}");
+        assert!(timed.filter.contains(x), "{LIVE}");
         timed.tick_at(2 * TTL);
         assert!(!timed.filter.contains(x), "{DEAD}");
     })
@@ -170,7 +170,7 @@ fn unrecorded() -> Scenario<Timed> {
     .thread(move |timed| find(&timed.filter, y))
     .law(move |timed, _| {
         timed.tick_at(TTL + 4);
-        assert!(is_live(&timed.filter, x), "{LIVE}");
+        assert!(timed.filter.contains(x), "{LIVE}");
     })
     .outcomes(&[[0, 1]])
 }
@@ -187,7 +187,7 @@ fn merge() -> Scenario<Timed> {
         timed.filter.merge(&other)
     })
     .thread(move |timed| timed.tick())
-    .law(move |timed, _| assert!(is_live(&timed.filter, x), "{LIVE}"))
+    .law(move |timed, _| assert!(timed.filter.contains(x), "{LIVE}"))
     .outcomes(&[[1, 1]])
 }
 
