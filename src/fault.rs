@@ -164,6 +164,12 @@ pub enum Fault {
     ReadingOverwritten,
     /// A late record of an epoch's beginning takes the place of that of a later epoch.
     RecordOverwritten,
+    /// What was seen in an epoch counts from the beginning of that epoch, not from its end.
+    DeadByOwnBeginning,
+    /// The beginning of an epoch that nobody has recorded is that of an earlier epoch.
+    SkippedUnrecorded,
+    /// The clock decides about copies that were merged, whose tags do not say when they were seen.
+    MergedByClock,
     /// A clone takes the epoch, and after it what is known of the epoch's beginning.
     EndBeforeBeginning,
     /// A snapshot or a merge does not look whether it is still the epoch by which it reads tags.
@@ -359,6 +365,9 @@ impl Fault {
             | Self::UnionMakesOlder
             | Self::EndBeforeBeginning
             | Self::ReadingOverwritten
+            | Self::DeadByOwnBeginning
+            | Self::SkippedUnrecorded
+            | Self::MergedByClock
             | Self::RecordOverwritten
             | Self::ScanNoSecondNow
             | Self::AdvanceUnswept

@@ -299,7 +299,7 @@ fn a_reader_has_the_clock_of_writers_after_a_restart() {
     // Before the restart the machine ran for ten years, and the epoch began at the end.
     let years = 10 * 365 * 86_400 * 1_000_000_000_u64;
     bytes[at(3)].copy_from_slice(&(1 << 63 | years).to_ne_bytes());
-    bytes[at(4)].copy_from_slice(&7_u64.to_ne_bytes());
+    bytes[at(19)].copy_from_slice(&7_u64.to_ne_bytes());
     fs::write(&file, &bytes).unwrap();
     let reader = expiring_reader(&file);
     let before = reader.epoch_age().unwrap();

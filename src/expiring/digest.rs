@@ -29,8 +29,7 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     #[must_use]
     pub fn digest(&self) -> u128 {
         let start = State::of_header(&Header::of(self).to_bytes());
-        let oldest = self.window.epochs.into();
-        let of_ages = with_layout!(&self.raw, raw => raw.sums_by_age(start, oldest));
+        let of_ages = with_layout!(&self.raw, raw => raw.sums_by_age(start));
         of_ages
             .into_iter()
             .fold(start.value(), |digest, (age, sum)| {
@@ -43,7 +42,7 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
 
 impl<L: TimedLayout> RawFilter<L> {
     /// The ages of live copies, each with the sum over its copies.
-    fn sums_by_age(&self, start: State, oldest: u64) -> Vec<(u64, u128)> {
+    fn sums_by_age(&self, start: State) -> Vec<(u64, u128)> {
         // Copies are grouped by the epoch in which they were seen, because further epochs may begin
         // during the scan.
         let mut sums: BTreeMap<u64, u128> = BTreeMap::new();
@@ -57,7 +56,7 @@ impl<L: TimedLayout> RawFilter<L> {
         });
         let ages = sums
             .into_iter()
-            .map(|(seen, sum)| (end.wrapping_sub(seen), sum));
-        ages.filter(|&(age, _)| age <= oldest).collect()
+            .map(|(seen, sum)| (end.epoch().wrapping_sub(seen), sum));
+        ages.filter(|&(age, _)| age <= end.oldest()).collect()
     }
 }

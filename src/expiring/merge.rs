@@ -92,7 +92,8 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
 impl<L: TimedLayout> RawFilter<L> {
     /// Hands each live copy to `take`, up to [`GROUP`] at a time, until that fails: of each copy
     /// that is present during the whole call, as a snapshot has it. A copy that a scan read in an
-    /// earlier epoch may have died since, or been refreshed: its age is then more than E.
+    /// earlier epoch may have died since, or been refreshed: its age is then more than E, as that of
+    /// each copy that is dead.
     pub(crate) fn scan_seen<E: ScanError>(
         &self,
         take: &mut dyn FnMut(&[Seen]) -> Result<(), E>,
@@ -100,9 +101,12 @@ impl<L: TimedLayout> RawFilter<L> {
         let mut group = ArrayVec::<Seen, GROUP>::new();
         self.scan_live(|epoch, copies| {
             // Further epochs may begin while the copies of a chunk are inserted.
-            let passed = self.moment().epoch - epoch;
+            let now = self.moment();
+            let passed = now.epoch() - epoch;
             for (class, age) in copies {
-                group.push((class, age + passed));
+                let age = age + passed;
+                let dead = self.time.most() + 1;
+                group.push((class, if age <= now.oldest() { age } else { dead }));
                 if group.is_full() {
                     take(&group)?;
                     group.clear();
@@ -120,8 +124,9 @@ impl<L: TimedLayout> RawFilter<L> {
         inserted: &mut usize,
     ) -> Result<(), InsertError> {
         self.prefetch_words(copies.iter().map(|&(class, _)| class));
-        let oldest = self.moment().oldest;
-        for &(class, age) in copies.iter().filter(|&&(_, age)| age <= oldest) {
+        self.time.go_by_number();
+        let most = self.time.most();
+        for &(class, age) in copies.iter().filter(|&&(_, age)| age <= most) {
             // The copy was seen in an epoch that may have lasted until `age - 1` epochs ago, and
             // the current epoch of this filter may be about to end. So with its full age the copy
             // could expire an epoch too early.

@@ -102,8 +102,13 @@ impl<S> ExpiringFilter<S> {
     #[doc(hidden)]
     pub fn note_epoch(&self) {
         let epoch = self.epoch();
+        with_layout_or!(
+            &self.raw,
+            _raw => (),
+            shared => with_shared!(shared, raw => raw.time.begin())
+        );
         with_layout!(&self.raw, raw => {
-            raw.time.beginning.is_due(epoch, Duration::MAX, || self.clock.read());
+            raw.time.beginning.is_due(epoch, Duration::MAX, self.clock.read());
         });
     }
 

@@ -114,9 +114,11 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
         let header = Header::of(self).to_bytes();
         let mut encoder = Encoder::new(writer, &header, PASS_ENDS)?;
         with_layout!(&self.raw, raw => raw.scan_by_epoch(&mut encoder))?;
-        let (end, age) = with_layout!(&self.raw, raw => raw.moment_and_age(clock));
-        encoder.put_number(end.epoch)?;
-        encoder.put_number(self.window.age_in_snapshot(age))?;
+        let (end, ages) = with_layout!(&self.raw, raw => raw.moment_and_ages(clock));
+        encoder.put_number(end.epoch())?;
+        for age in self.window.ages_in_snapshot(ages, end.uncounted() > 0) {
+            encoder.put_number(age)?;
+        }
         encoder.end()
     }
 
@@ -186,8 +188,8 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
             buckets, series, ..
         } = self.geometry;
         let chunks = buckets.div_ceil(chunk_buckets(series.levels));
-        // The doublings, the words, the epoch of each chunk, and the epoch at the end with its age.
-        len_with(1 + self.buckets() + chunks + 2)
+        // The doublings, the words, the epoch of each chunk, the epoch at the end, and the ages.
+        len_with(1 + self.buckets() + chunks + 1 + self.window.epochs as usize)
     }
 
     /// Reads a snapshot of a filter that used `hasher`.
@@ -363,7 +365,7 @@ impl<S: Clone + BuildHasher + 'static> ExpiringFilter<S> {
             raw.end_and_beginning()
         });
         let copy = copying.finish()?;
-        let copy = copy.finish(self.hasher.clone(), end, beginning)?;
+        let copy = copy.finish(self.hasher.clone(), (end.epoch(), end), beginning)?;
         Ok(Self {
             clock: self.clock.clone(),
             ..copy
@@ -375,7 +377,7 @@ impl<L: TimedLayout> RawFilter<L> {
     /// Hands all words to `sink`, each chunk with the epoch in which it was read, and without the copies
     /// that were dead then.
     pub(super) fn scan_by_epoch<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-        let (table, oldest) = (&self.table, self.moment().oldest);
+        let (table, most) = (&self.table, self.time.most());
         let mut scan = self.begin_scan(Some(table.scan_level()))?;
         let mut words = Vec::new();
         while let Some(Chunk { begins, image, .. }) = scan.next()? {
@@ -383,7 +385,7 @@ impl<L: TimedLayout> RawFilter<L> {
                 sink.begin_pass(image.level - table.first_level())?;
             }
             let epoch = image.epoch;
-            let now = Now { epoch, oldest };
+            let now = Now::new(epoch, most);
             let live = |&word: &u64| L::without_dead(now, Word::<L>::unpack(word)).pack();
             words.clear();
             words.extend(image.words.iter().map(live));
@@ -401,47 +403,46 @@ impl<L: TimedLayout> RawFilter<L> {
     }
 
     /// Hands the copies of each chunk to `take`, with the epoch in which it was read: the class of each
-    /// copy that was live then, and its age. Returns the epoch at the end.
+    /// copy that was not older than E then, and its age. Returns the moment at the end, which says what
+    /// is live.
     ///
     /// As [`scan_classes`](Self::scan_classes), the scan does not start again when the filter doubles.
     pub(super) fn scan_live<E: ScanError>(
         &self,
         mut take: impl FnMut(u64, &mut dyn Iterator<Item = (Class, u64)>) -> Result<(), E>,
-    ) -> Result<u64, E> {
-        let oldest = self.moment().oldest;
+    ) -> Result<Now, E> {
+        let most = self.time.most();
         let mut scan = self.begin_scan(None)?;
         while let Some(Chunk { buckets, image, .. }) = scan.next()? {
             let epoch = image.epoch;
-            let now = Now { epoch, oldest };
+            let now = Now::new(epoch, most);
             let copies = self.table.copies_in(buckets, &image.words);
             let ages = copies.map(|(class, entry)| (class, L::age(now, entry)));
-            take(epoch, &mut ages.filter(|&(_, age)| age <= oldest))?;
+            take(epoch, &mut ages.filter(|&(_, age)| age <= most))?;
         }
-        Ok(self.moment().epoch)
+        Ok(self.moment())
     }
 
-    /// The current epoch, and what is known of its beginning.
+    /// The moment, and what is known of the beginnings of the last epochs.
     ///
-    /// The beginning is read first. Otherwise a later epoch could begin between the reads, and the
+    /// The beginnings are read first. Otherwise a later epoch could begin between the reads, and the
     /// copy would have the beginning of that later epoch. It would then consider its own epoch
     /// over, and never end it.
-    pub(crate) fn end_and_beginning(&self) -> (u64, Beginning) {
-        let early = faulty!(None, EndBeforeBeginning => Some(self.moment().epoch));
+    pub(crate) fn end_and_beginning(&self) -> (Now, Beginning) {
+        let early = faulty!(None, EndBeforeBeginning => Some(self.moment()));
         let beginning = self.time.beginning.duplicate();
-        (early.unwrap_or_else(|| self.moment().epoch), beginning)
+        (early.unwrap_or_else(|| self.moment()), beginning)
     }
 
-    /// The epoch, and how long it has lasted. If that is unknown, the result is the age that the
-    /// epoch had when the filter was made. That age is zero unless the filter comes from a
-    /// snapshot.
-    fn moment_and_age(&self, clock: impl Fn() -> Reading) -> (Now, Duration) {
+    /// The moment, and how long ago the last epochs began, that one first.
+    fn moment_and_ages(&self, clock: impl Fn() -> Reading) -> (Now, Vec<Duration>) {
         loop {
             let now = self.moment();
-            let age = self.time.beginning.age(now.epoch, clock());
-            // The age may belong to another epoch if one has begun in the time between.
+            let beginning = &self.time.beginning;
+            let ages = beginning.ages(now.epoch(), self.time.most(), clock());
+            // The ages may belong to other epochs if one has begun in the time between.
             if Time::<Word<L>>::is_still(&self.time, now) {
-                let age = age.unwrap_or_else(|| self.time.beginning.age_when_made(now.epoch));
-                return (now, age);
+                return (now, ages);
             }
         }
     }

@@ -80,7 +80,7 @@ impl<L: TimedLayout> Wanted<L> for Young {
 /// A moment by which only copies count that were last seen at most `age` epochs before `now`. `age` is
 /// that of a live copy.
 fn young<L: TimedLayout>(now: Now<L>, age: u64) -> Now<L> {
-    Now::<L> { oldest: age, ..now }
+    now.with_oldest(age.min(now.oldest()))
 }
 
 /// What became of a copy that is too old.
@@ -143,7 +143,8 @@ impl<L: TimedLayout> RawFilter<L> {
         copies: &[(Class, u64)],
         changed: &mut usize,
     ) -> Result<(), InsertError> {
-        let oldest = self.moment().oldest;
+        self.time.go_by_number();
+        let oldest = self.time.most();
         for &(class, age) in copies {
             // The copies of a class may differ in age, so each age has a number of its own. If an
             // epoch has begun since the scan, the copy that it has met is older by now.
@@ -206,7 +207,7 @@ impl<L: TimedLayout> RawFilter<L> {
         let now = self.moment();
         let (p, q, _) = self.table.view().load_pair_for_update(class);
         let places = [(p, class.p), (q, class.q)];
-        let found = (age + 1..=now.oldest).find_map(|old| {
+        let found = (age + 1..=now.oldest()).find_map(|old| {
             let entry = L::aged_entry(now, fingerprint, old);
             let holds = |word: Word<L>| word.is_unmarked() && word.holds(entry);
             let place = places

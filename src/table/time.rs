@@ -21,12 +21,12 @@ use super::{
     },
 };
 use crate::{
-    fault,
+    fault::{self, faulty},
     memory::{Heap, Number, Storage},
     step::Step,
-    sync::{AtomicU64, Ordering},
+    sync::{self, AtomicU64, Ordering},
 };
-use beginning::Beginning;
+use beginning::{Beginning, Reading};
 use crossbeam_utils::CachePadded;
 #[cfg(feature = "shared")]
 use in_words::InWords;
@@ -53,7 +53,8 @@ pub(crate) trait Moment<W: Bucket>: Copy + Debug + PartialEq {
     /// The *entry* of a copy that is seen at this moment: the contents of its slot.
     fn entry(self, fingerprint: Fingerprint) -> Entry;
 
-    /// The entry of a copy that was last seen `age` epochs before this moment.
+    /// The entry of a copy that was last seen `age` epochs before this moment, or in the first epoch
+    /// whose copies are live.
     fn aged_entry(self, fingerprint: Fingerprint, age: u64) -> Entry;
 
     /// The age of the copy with this entry, in epochs.
@@ -182,28 +183,29 @@ impl<W: Bucket> Moment<W> for Always {
 
 /// A sequence of epochs. The user of the filter decides when an epoch begins.
 pub(crate) struct Epochs<P: Storage = Heap> {
-    /// The number of the current epoch. All calls read it, so it has a cache line of its own.
-    epoch: CachePadded<P::Number>,
+    /// The current epoch, and the age of its oldest live copies. All calls read it, so it has a cache
+    /// line of its own.
+    now: CachePadded<P::Number>,
     /// The last epoch in which all words have been swept.
     swept: P::Number,
-    /// When the epoch began.
+    /// When the last epochs began.
     pub(crate) beginning: Beginning<P::Number>,
     /// Which start of the machine the clock counts from.
     #[cfg(feature = "shared")]
     boots: P::Extra<in_words::Boots>,
-    /// E: the age of the oldest live copies.
-    oldest: u64,
+    /// E: the age of the oldest live copies, at most.
+    most: u64,
 }
 
 impl<P: Storage> Default for Epochs<P> {
     fn default() -> Self {
         Self {
-            epoch: CachePadded::default(),
+            now: CachePadded::default(),
             swept: P::Number::default(),
             beginning: Beginning::default(),
             #[cfg(feature = "shared")]
             boots: P::Extra::default(),
-            oldest: 0,
+            most: 0,
         }
     }
 }
@@ -212,7 +214,7 @@ impl Epochs {
     /// The first epoch of a time in which copies with an age of at most `oldest` are live.
     pub(crate) fn new(oldest: u64) -> Self {
         Self {
-            oldest,
+            most: oldest,
             ..Self::default()
         }
         .at(0)
@@ -220,34 +222,72 @@ impl Epochs {
 
     /// This time at the epoch `epoch`.
     pub(crate) fn at(self, epoch: u64) -> Self {
-        Self {
-            epoch: CachePadded::new(AtomicU64::new(epoch)),
-            beginning: Beginning::in_epoch(epoch, Duration::ZERO),
-            ..self
-        }
+        let now = Now::new(epoch, self.most);
+        self.continued(now, Beginning::in_epoch(epoch, vec![Duration::ZERO]))
     }
 
-    /// This time with an epoch that began at `beginning`.
-    pub(crate) fn since(self, beginning: Beginning) -> Self {
-        Self { beginning, ..self }
+    /// This time at the moment `now`, when the last epochs began as `beginning` says.
+    pub(crate) fn continued(self, now: Now, beginning: Beginning) -> Self {
+        Self {
+            now: CachePadded::new(AtomicU64::new(now.word())),
+            beginning,
+            ..self
+        }
     }
 }
 
 impl<P: Storage> Epochs<P> {
-    #[inline(always)]
-    fn number(&self) -> &AtomicU64 {
-        self.epoch.word()
+    /// E: the age of the oldest live copies, at most.
+    pub(crate) fn most(&self) -> u64 {
+        self.most
     }
 
-    /// Begins the epoch after `now`. Returns false if another thread has done so.
+    /// The greatest age of live copies at the moment `now`, by a reading from after that, and by the
+    /// beginnings of the last epochs.
+    pub(crate) fn oldest_live(&self, now: Now, ttl: Duration, reading: Reading) -> u64 {
+        match faulty!(now.uncounted(), MergedByClock => 0) {
+            0 => {
+                let live = (now.epoch(), now.oldest());
+                self.beginning.oldest_live(live, ttl, reading)
+            }
+            _ => now.oldest(),
+        }
+    }
+
+    /// The epoch after `now`, in which the copies stay live that have an age of at most `oldest` in `now`.
+    /// It is the `E + 1`th of a copy at most.
+    pub(crate) fn next(&self, now: Now, oldest: u64) -> Now {
+        // Processes may share the word, and any of them may have written it.
+        Now::new(now.epoch() + 1, oldest.saturating_add(1).min(self.most))
+            .with_uncounted(now.uncounted().saturating_sub(1))
+    }
+
+    /// Makes the moment `now` the moment `later`. Returns false if another thread has changed it.
     ///
     /// AcqRel: Release pairs with the Acquire of `now`: a thread that observes an epoch also observes
     /// what was swept before it.
-    pub(crate) fn tick(&self, now: Now) -> bool {
+    pub(crate) fn tick(&self, now: Now, later: Now) -> bool {
         let order = fault::order(Step::Tick, Ordering::AcqRel);
-        self.number()
-            .compare_exchange(now.epoch, now.next().epoch, order, Ordering::Relaxed)
+        self.now
+            .word()
+            .compare_exchange(now.word(), later.word(), order, Ordering::Relaxed)
             .is_ok()
+    }
+
+    /// From now on epochs say what is dead by their number alone, until no copy is live that has the tag
+    /// of an epoch before the current one.
+    ///
+    /// Copies come that were not seen in the epochs of their tags, but in those of another filter. When
+    /// this filter's epochs began says nothing of them.
+    pub(crate) fn go_by_number(&self) {
+        loop {
+            // Relaxed: the exchange observes what the moment depends on.
+            let now = Now::of_word(self.now.word().load(Ordering::Relaxed));
+            if now.uncounted() >= self.most || self.tick(now, now.with_uncounted(self.most)) {
+                return;
+            }
+            sync::yield_in_model();
+        }
     }
 
     /// True if all words have been swept in the epoch `now`, by any threads.
@@ -256,13 +296,13 @@ impl<P: Storage> Epochs<P> {
         self.swept
             .word()
             .load(fault::order(Step::Swept, Ordering::Acquire))
-            >= now.epoch
+            >= now.epoch()
     }
 
     /// Records that all words have been swept in the epoch `now`.
     pub(crate) fn sweep_ends(&self, now: Now) {
         let order = fault::order(Step::Swept, Ordering::AcqRel);
-        self.swept.word().fetch_max(now.epoch, order);
+        self.swept.word().fetch_max(now.epoch(), order);
     }
 }
 
@@ -275,10 +315,7 @@ impl<L: PackedLayout, P: Storage> Time<Packed<L>> for Epochs<P> {
     fn now(&self) -> Now {
         // Acquire: pairs with the Release of `tick`.
         let order = fault::order(Step::ReadEpoch, Ordering::Acquire);
-        Now {
-            epoch: self.number().load(order),
-            oldest: self.oldest,
-        }
+        Now::of_word(self.now.word().load(order))
     }
 
     /// Relaxed: who empties a copy that was live in the epoch `now` has read a later epoch, and
@@ -286,7 +323,7 @@ impl<L: PackedLayout, P: Storage> Time<Packed<L>> for Epochs<P> {
     #[inline(always)]
     fn is_still(&self, now: Now) -> bool {
         let order = fault::order(Step::RereadEpoch, Ordering::Relaxed);
-        self.number().load(order) == now.epoch
+        self.now.word().load(order) == now.word()
     }
 }
 
@@ -297,11 +334,8 @@ impl<L: PackedLayout> Moment<Packed<L>> for Now {
     }
 
     fn aged_entry(self, fingerprint: Fingerprint, age: u64) -> Entry {
-        let then = Self {
-            epoch: self.epoch.wrapping_sub(age),
-            ..self
-        };
-        then.entry_of::<L>(fingerprint)
+        let age = age.min(self.oldest());
+        Self::new(self.epoch().wrapping_sub(age), 0).entry_of::<L>(fingerprint)
     }
 
     #[inline]
@@ -315,7 +349,7 @@ impl<L: PackedLayout> Moment<Packed<L>> for Now {
     }
 
     fn is_live_since(self, then: Self) -> bool {
-        self.epoch.wrapping_sub(then.epoch) <= self.oldest
+        self.epoch().wrapping_sub(then.epoch()) <= self.oldest()
     }
 
     #[inline(always)]
@@ -353,7 +387,7 @@ impl<L: PackedLayout> Moment<Packed<L>> for Now {
 
     #[inline(always)]
     fn number(self) -> u64 {
-        self.epoch
+        self.epoch()
     }
 }
 

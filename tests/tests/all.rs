@@ -18,6 +18,7 @@ mod errors;
 mod expiring;
 mod expiring_batches;
 mod expiring_growth;
+mod expiring_late;
 mod expiring_merge;
 mod expiring_room;
 mod expiring_snapshot;

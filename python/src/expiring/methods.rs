@@ -260,9 +260,9 @@ impl ExpiringFilter {
     /// Expires what is due. True if time has passed in the filter.
     ///
     /// With clock="manual", `elapsed` is the reading of the clock: seconds or a timedelta since any
-    /// fixed moment, which must not go back. The first epoch begins at 0. With clock="monotonic"
-    /// there is no reading, and every other call does the same: call it only to free memory for new
-    /// items earlier.
+    /// fixed moment. The first epoch begins at 0. A reading that is not later than the last one changes
+    /// nothing, so several threads may call `tick(time.monotonic())`. With clock="monotonic" there is no
+    /// reading, and every other call does the same: call it only to free memory for new items earlier.
     ///
     ///     >>> f = ExpiringFilter(60, epochs=6, clock="manual")
     ///     >>> f.tick(9), f.tick(10)

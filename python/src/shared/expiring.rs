@@ -326,7 +326,7 @@ impl SharedExpiringFilter {
     /// Begins the next epoch if it is due, and removes what has expired. True if this call began an epoch.
     ///
     /// Call it about four times per `epoch_length`, in at least one process: without it nothing expires.
-    /// One call begins at most one epoch, and missed ones are not caught up: items live longer. While a
+    /// However late a call is, it expires what was last seen a TTL before the present epoch began. While a
     /// *stopped* process keeps an expired item from being removed, no epoch begins, and the next call tries
     /// again. BusyError if this process needs a seat and all are taken.
     ///

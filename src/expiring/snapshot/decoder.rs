@@ -14,7 +14,7 @@ use crate::{
         header::HEADER_BYTES,
         passes::Passes,
     },
-    table::time::beginning::Beginning,
+    table::time::{Now, beginning::Beginning},
 };
 use std::{fmt, hash::BuildHasher, time::Duration};
 
@@ -176,20 +176,20 @@ enum Number {
     OfChunk,
     /// The epoch at the end.
     End,
-    /// How long that epoch has lasted.
+    /// How long ago one of the last epochs began.
     Age,
 }
 
-/// The bytes after the header: passes, in which each chunk has its epoch; the epoch at the end, and
-/// its age.
+/// The bytes after the header: passes, in which each chunk has its epoch; the epoch at the end; and how
+/// long ago that one began, the one before it, and so on.
 pub(super) struct Timed {
     header: Header,
     passes: Passes<Place>,
     next: Number,
     /// The last epoch of this pass that has come.
     last: u64,
-    /// How long the epoch at the end has lasted.
-    age: Duration,
+    /// How long ago the last epochs began, the one at the end first.
+    ages: Vec<Duration>,
 }
 
 impl Timed {
@@ -199,11 +199,15 @@ impl Timed {
         elapsed: Duration,
     ) -> Result<ExpiringFilter<S>, SnapshotError> {
         let hasher = self.header.hashing.hasher(hasher)?;
-        let (begun, age) = self.header.window.pass(self.age, elapsed);
+        let window = self.header.window;
+        let (begun, ages) = window.pass(&self.ages, elapsed);
         // No overflow: both are below 2^63.
         let epoch = self.last + begun;
-        let beginning = Beginning::in_epoch(epoch % CYCLE, age);
-        self.passes.finish()?.finish(hasher, epoch, beginning)
+        let now = Now::new(epoch % CYCLE, window.oldest_live(&ages));
+        let beginning = Beginning::in_epoch(now.epoch(), ages);
+        self.passes
+            .finish()?
+            .finish(hasher, (epoch, now), beginning)
     }
 
     /// Takes an epoch, which is not before the one that came last in this pass.
@@ -218,16 +222,21 @@ impl Timed {
         Ok(())
     }
 
-    /// Takes the age of the epoch at the end.
+    /// Takes the age of one of the last epochs.
     fn take_age(&mut self, nanos: u64) -> Result<Next, SnapshotError> {
-        self.age = Duration::from_nanos(nanos);
-        if self.age >= self.header.window.epoch_length() {
+        let (window, age) = (self.header.window, Duration::from_nanos(nanos));
+        let younger = self.ages.last().copied().unwrap_or_default();
+        if age < younger || age > window.ttl {
             return Err(SnapshotError::Geometry {
-                what: "nanoseconds of the epoch",
+                what: "nanoseconds of an epoch",
                 found: nanos,
             });
         }
-        Ok(Next::Sum)
+        self.ages.push(age);
+        Ok(match self.ages.len() < window.epochs as usize {
+            true => Next::Number,
+            false => Next::Sum,
+        })
     }
 }
 
@@ -239,7 +248,7 @@ impl Body for Timed {
             header,
             next: Number::OfChunk,
             last: 0,
-            age: Duration::ZERO,
+            ages: Vec::new(),
         };
         Ok((body, Next::Number))
     }

@@ -36,7 +36,7 @@ pub(super) struct Place {
 /// A snapshot from anyone may name an epoch that no filter reaches. If the filter continued there,
 /// one epoch later its own snapshot would be refused. The ages of copies do not change, because the
 /// number of tags divides this one.
-pub(super) const CYCLE: u64 = 1 << 62;
+pub(super) const CYCLE: u64 = 1 << (Now::EPOCH_BITS - 2);
 
 impl Place {
     /// A table with room for all planes after this number of doublings.
@@ -56,13 +56,13 @@ impl Place {
         })
     }
 
-    /// The filter in the epoch `end`, modulo [`CYCLE`], which began at `beginning`, after all its
-    /// words have come.
+    /// The filter at the moment `now` in the epoch `end`, modulo [`CYCLE`], when the last epochs began as
+    /// `beginning` says, after all its words have come.
     /// Copies that have died since their chunk was read are left out.
     pub(super) fn finish<S: BuildHasher + 'static>(
         self,
         hasher: S,
-        end: u64,
+        (end, now): (u64, Now),
         beginning: Beginning,
     ) -> Result<ExpiringFilter<S>, SnapshotError> {
         let Self {
@@ -74,11 +74,10 @@ impl Place {
             result,
         } = self;
         result?;
-        let oldest = u64::from(window.epochs);
         with_layout_or!(&mut raw, raw => {
             raw.complete_restore(&restored);
-            raw.len.subtract(raw.leave_out_dead(&epochs, end, oldest));
-            raw.time = Epochs::new(oldest).at(end % CYCLE).since(beginning);
+            raw.len.subtract(raw.leave_out_dead(&epochs, end, now.oldest()));
+            raw.time = Epochs::new(window.epochs.into()).continued(now, beginning);
             // What is dead has been left out.
             raw.time.sweep_ends(raw.moment());
         }, _shared => unreachable!("a filter is read into memory of its own"));
@@ -102,7 +101,7 @@ impl assembly::Place for Place {
         self.epochs.push(epoch);
         if self.result.is_ok() {
             let oldest = u64::from(self.window.epochs);
-            let (then, restored) = (Now { epoch, oldest }, &mut self.restored);
+            let (then, restored) = (Now::new(epoch, oldest), &mut self.restored);
             self.result = with_layout_or!(
                 &self.raw,
                 raw => raw.store_chunk(buckets, words, then, restored),
@@ -150,10 +149,7 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
         for (chunk, &epoch) in epochs.iter().enumerate() {
             // In whole numbers: since `epoch` more epochs may have begun than tags tell apart.
             let since = end - epoch;
-            if since == 0 {
-                continue;
-            }
-            let then = Now { epoch, oldest };
+            let then = Now::new(epoch, oldest);
             let start = chunk * size;
             let buckets = start..self.table.buckets().min(start + size);
             self.table.rewrite(buckets, |word| {

@@ -98,7 +98,7 @@ impl ExpiringProcess {
 
     /// The epoch.
     pub fn epoch(&self) -> u64 {
-        self.0.moment().epoch
+        self.0.moment().epoch()
     }
 
     /// True if a process that opens the filter would refuse its time.
@@ -137,10 +137,7 @@ impl ExpiringProcess {
 
 /// The entry of a copy of `item` that was last seen in the epoch `seen`.
 fn entry(item: Item, seen: u64) -> Entry {
-    let then = Now {
-        epoch: seen,
-        oldest: OLDEST,
-    };
+    let then = Now::new(seen, OLDEST);
     Words::aged_entry(then, item.0.fingerprint, 0)
 }
 
@@ -170,7 +167,8 @@ impl ExpiringProcesses {
         let filters: Vec<_> = (0..processes).map(filter).collect();
         let first = &filters[0].0;
         for _ in 0..epoch {
-            assert!(first.time.tick(first.moment()));
+            let now = first.moment();
+            assert!(first.time.tick(now, first.time.next(now, now.oldest())));
         }
         for (bucket, items) in residents.iter().enumerate() {
             for &(item, seen) in *items {
@@ -218,8 +216,9 @@ impl ExpiringProcesses {
         let raw = &self.filters[process].0;
         let begun = raw.begin_epoch().expect("no other thread begins one");
         let beginning = &raw.time.beginning;
-        let read = || beginning.record_reading(Reading::own(Duration::from_nanos(clock)));
-        let record = || beginning.record_epoch(begun.epoch + 1);
+        let read =
+            || beginning.record_reading(begun.epoch(), Reading::own(Duration::from_nanos(clock)));
+        let record = || beginning.record_epoch(begun.epoch() + 1);
         let all: [&dyn Fn(); 2] = match fault::is(Fault::RecordedFirst) {
             true => [&record, &read],
             false => [&read, &record],
