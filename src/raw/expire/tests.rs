@@ -1,7 +1,11 @@
 use super::*;
 use crate::{
     raw::tests::{put, word_at},
-    table::{Levels, layout::E16x3, time::Epochs},
+    table::{
+        Levels,
+        layout::E16x3,
+        time::{Epochs, Moment},
+    },
 };
 
 type Raw = RawFilter<E16x3>;
@@ -15,7 +19,7 @@ fn filter_of_one() -> (Raw, Class, usize, Entry) {
     let raw = raw.with_time(Epochs::new(OLDEST));
     let class = Class::of_pair(Fingerprint::new(1), 2, 3);
     raw.insert(class).expect("there is room");
-    let entry = raw.moment().entry(class.fingerprint);
+    let entry = Moment::<Word<E16x3>>::entry(raw.moment(), class.fingerprint);
     let bucket = [class.p, class.q]
         .into_iter()
         .find(|&bucket| word_at(&raw, bucket).holds(entry));
@@ -27,7 +31,7 @@ fn let_all_die(raw: &Raw) {
     for _ in 0..=OLDEST {
         let now = raw.moment();
         raw.time.sweep_ends(now);
-        assert!(raw.time.tick(now));
+        assert!(raw.time.tick(now, raw.time.next(now, now.oldest())));
     }
 }
 
@@ -57,7 +61,9 @@ fn a_copy_that_has_died_is_not_renewed() {
     let (raw, class, bucket, entry) = filter_of_one();
     let loaded = raw.table.load_for_update(class.fingerprint, bucket);
     let_all_die(&raw);
-    let renewed = raw.renew(bucket, loaded, entry, |now| now.entry(class.fingerprint));
+    let renewed = raw.renew(bucket, loaded, entry, |now| {
+        Moment::<Word<E16x3>>::entry(now, class.fingerprint)
+    });
     assert!(matches!(renewed, Renewal::Lost));
     assert!(!raw.contains(class));
     assert_eq!(word_at(&raw, bucket), Word::<E16x3>::EMPTY);
