@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Runs popular clients against a server on loopback: redis-cli, valkey-cli if a package exists,
 # redis-benchmark, redis-py 5 and the newest redis-py (with its own tests of cuckoo filters, if its
-# source contains them), valkey-glide, node-redis and ioredis. Installs what is missing, as root or
-# with sudo. Takes five minutes after the build, and at most half an hour.
+# source contains them), valkey-py, coredis, valkey-glide, node-redis, ioredis, fred and rustis.
+# Installs what is missing, as root or with sudo. Takes seven minutes after the build, and at most half
+# an hour.
 set -euo pipefail
 self=$(realpath "$0")
 cd "$(dirname "$self")/.."
@@ -13,6 +14,7 @@ cd "$(dirname "$self")/.."
 if [ -z "${GUIRA_CLIENTS_BOUNDED:-}" ]; then
     # The build is not timed, because its duration depends on what is already built.
     cargo build --quiet --release --package guira-server
+    cargo build --quiet --locked --manifest-path ci/rust/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}/clients"
     GUIRA_CLIENTS_BOUNDED=1 exec timeout --kill-after=10 1800 "$self" "$@"
 fi
 
@@ -61,6 +63,13 @@ for program in "${programs[@]}"; do
         printf '*3\r\n$6\r\nCF.ADD\r\n$4\r\npipe\r\n$%d\r\n%s\r\n' ${#item} "$item"
     done >"$work/pipe"
     equal "redis-cli --pipe" "errors: 0, replies: 1000" "$(cli --pipe <"$work/pipe" | tail -n 1)"
+    for tool in --bigkeys --memkeys; do
+        cli $tool >"$work/tool" 2>&1 || fail "$program $tool: $(cat "$work/tool")"
+        grep -q '^Sampled 3 keys' "$work/tool" || fail "$program $tool: $(cat "$work/tool")"
+    done
+    # It runs until its output ends.
+    (timeout 20 "$program" -p "$port" --stat -i 0.1 || true) 2>/dev/null | head -n 4 >"$work/stat"
+    grep -q '^3  ' "$work/stat" || fail "$program --stat: $(cat "$work/stat")"
     equal SAVE OK "$(cli SAVE)"
 done
 program=redis-cli
@@ -166,6 +175,52 @@ newest="$work/redis"
 cli FLUSHALL >/dev/null
 redis_py_tests "$newest" "$work" "$port" || fail "no test of redis-py passed"
 
+say "valkey-py and coredis"
+cat >"$work/with_others.py" <<'EOF'
+import asyncio, sys, coredis, valkey
+port = int(sys.argv[1])
+for protocol in (2, 3):
+    v = valkey.Valkey(port=port, protocol=protocol, decode_responses=True)
+    v.flushall()
+    yes, no = (1, 0) if protocol == 2 else (True, False)
+    assert v.execute_command("CF.RESERVE", "k", 1000) in ("OK", True)
+    assert v.execute_command("CF.ADD", "k", "a") == yes
+    assert v.execute_command("CF.EXISTS", "k", "b") == no
+    assert v.execute_command("CF.INSERTNX", "w", "WINDOW", 60, "ITEMS", "a", "a") == [1, 0]
+    with v.pipeline() as pipe:
+        pipe.execute_command("CF.ADD", "m", "a")
+        pipe.expire("m", 100)
+        assert pipe.execute() == [yes, True]
+    me = v.client_info()
+    assert int(me["id"]) in [int(client["id"]) for client in v.client_list()]
+    assert int(me["multi"]) == -1 and int(me["tot-mem"]) >= 0, me
+    info = v.info("everything")
+    assert info["keyspace_hits"] >= 1 and info["used_cpu_user"] >= 0, info
+    assert v.memory_usage("k", samples=5) > 0
+    assert [module["name"] for module in v.module_list()] == ["guira"]
+    assert v.command_getkeys("CF.ADD", "k", "a") == ["k"]
+    assert "cf.add" in v.command()
+print("valkey-py", valkey.__version__, "passed")
+
+async def with_coredis():
+    client = coredis.Redis(port=port, decode_responses=True)
+    async with client:
+        await client.flushall()
+        assert await client.cf.reserve("k", 1000)
+        assert await client.cf.add("k", "a")
+        assert await client.cf.exists("k", "a")
+        assert not await client.cf.exists("k", "b")
+        assert await client.cf.delete("k", "a")
+        assert await client.ttl("k") == -1
+        me = await client.client_info()
+        assert me["id"] in [other["id"] for other in await client.client_list()]
+    print("coredis", coredis.__version__, "passed")
+asyncio.run(with_coredis())
+EOF
+python3 -m venv "$work/others"
+pinned_python "$work/others" valkey coredis
+"$work/others/bin/python" "$work/with_others.py" "$port"
+
 say "valkey-glide"
 cat >"$work/with_glide.py" <<'EOF'
 import asyncio, importlib.metadata, sys
@@ -242,6 +297,9 @@ for (const name of ['redis', 'ioredis']) {
 }
 EOF
 (cd "$work/node" && "$node" test.mjs "$port")
+
+say "fred and rustis"
+"${CARGO_TARGET_DIR:-target}/clients/debug/clients" "$port"
 
 say "the end"
 "$newest/bin/python" -c 'import sys, redis; redis.Redis(port=int(sys.argv[1])).shutdown()' "$port"

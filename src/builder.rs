@@ -343,10 +343,9 @@ impl<S, T: Lifetime> Builder<S, T> {
 
     /// Hashes items with `hasher` instead of [`SeededState`].
     ///
-    /// All 64 bits of its hashes must be as good as random: the low bits make the fingerprint, and
-    /// the high bits choose the buckets. A weak hasher fills the filter early. For example, take a
-    /// filter of the default rate for 1000 items, and a hasher that returns each number unchanged.
-    /// Less than half of the numbers from 0 to 999 fit, and only 8 multiples of 32 768.
+    /// A hasher for hash maps is good enough if it rarely gives two items the same 64 bits, even one
+    /// that returns each number unchanged. The filter hashes its results again, with two
+    /// multiplications: [`hash_of`](CuckooFilter::hash_of) returns what it then uses.
     ///
     /// ```
     /// use guira::CuckooFilter;

@@ -2,7 +2,7 @@
 
 use crate::{
     filter::Filter,
-    hash::SeededState,
+    hash::{SeededState, hash_of},
     lifetime::{Forever, Lifetime},
     raw::{
         batch::{GROUP, InFlight},
@@ -145,7 +145,7 @@ impl<I: Iterator<Item: Hash>, S: BuildHasher> Iterator for Hashes<'_, I, S> {
 
     #[inline]
     fn next(&mut self) -> Option<u64> {
-        Some(self.hasher.hash_one(self.items.next()?))
+        Some(hash_of(self.hasher, &self.items.next()?))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -159,11 +159,10 @@ impl<S, T: Lifetime> Filter<S, T> {
     ///
     /// ```
     /// use guira::CuckooFilter;
-    /// use std::hash::BuildHasher;
     ///
     /// let filter = CuckooFilter::with_capacity(100);
     /// filter.insert("ani")?;
-    /// let hashes = ["ani", "koel"].map(|name| filter.hasher().hash_one(name));
+    /// let hashes = ["ani", "koel"].map(|name| filter.hash_of(name));
     /// assert!(filter.contains_hash_iter(hashes).eq([true, false]));
     /// # Ok::<(), guira::InsertError>(())
     /// ```

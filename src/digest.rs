@@ -3,7 +3,7 @@
 use crate::{
     filter::Filter,
     geometry::Geometry,
-    lifetime::{Lifetime, Timing},
+    lifetime::Lifetime,
     raw::ops::Ops,
     snapshot::header::{HEADER_BYTES, Header},
     table::class::Class,
@@ -82,10 +82,9 @@ impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
             }
             Ok::<(), Infallible>(())
         });
-        let oldest = u64::from(self.timing.epochs());
         let of_ages = sums.into_iter();
-        let of_ages = of_ages.map(move |(seen, sum)| (end.wrapping_sub(seen), sum));
-        of_ages.filter(move |&(age, _)| age <= oldest)
+        let of_ages = of_ages.map(move |(seen, sum)| (end.epoch().wrapping_sub(seen), sum));
+        of_ages.filter(move |&(age, _)| age <= end.oldest())
     }
 }
 

@@ -164,8 +164,8 @@ impl fmt::Display for MergeError {
             Self::Geometry(mismatch) => mismatch.fmt(f),
             Self::Hasher { this, other } => write!(
                 f,
-                "the filters have different hashers: the probe hashes to {this:#x} in this one and \
-                 to {other:#x} in the other one"
+                "the filters have different hashers: make both with one seed (the probe hashes to \
+                 {this:#x} in this one and to {other:#x} in the other one)"
             ),
             Self::Insert { merged, .. } => {
                 write!(f, "{merged} copies were merged, and the next one was not")
@@ -218,19 +218,3 @@ impl fmt::Display for Mismatch {
         )
     }
 }
-
-/// The allocator refused the memory for a copy of a filter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct MemoryError {
-    /// Buckets of the filter, 8 bytes each.
-    pub buckets: usize,
-}
-
-impl fmt::Display for MemoryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no memory for {} buckets of 8 bytes", self.buckets)
-    }
-}
-
-impl Error for MemoryError {}

@@ -31,7 +31,7 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
         &self,
         items: impl IntoIterator<Item = Q>,
     ) -> Result<(), BatchError> {
-        let hashes = items.into_iter().map(|item| self.hasher.hash_one(item));
+        let hashes = items.into_iter().map(|item| self.hash_of(&item));
         in_groups(hashes, |group| self.insert_hash_batch(group))
     }
 }

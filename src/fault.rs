@@ -164,6 +164,12 @@ pub enum Fault {
     ReadingOverwritten,
     /// A late record of an epoch's beginning takes the place of that of a later epoch.
     RecordOverwritten,
+    /// What was seen in an epoch counts from the beginning of that epoch, not from its end.
+    DeadByOwnBeginning,
+    /// The beginning of an epoch that nobody has recorded is that of an earlier epoch.
+    SkippedUnrecorded,
+    /// The clock decides about copies that were merged, whose tags do not say when they were seen.
+    MergedByClock,
     /// A clone takes the epoch, and after it what is known of the epoch's beginning.
     EndBeforeBeginning,
     /// A snapshot or a merge does not look whether it is still the epoch by which it reads tags.
@@ -298,6 +304,8 @@ pub enum Fault {
     SegmentsOnce,
     /// A thread that lives is taken for dead.
     FalseDeath,
+    /// A dead process is taken for a living one while another process repairs it.
+    RepairerLives,
     /// A mover does not heed the scans of other processes.
     PlacesIgnored,
     /// A segment is in use before it has memory.
@@ -357,6 +365,9 @@ impl Fault {
             | Self::UnionMakesOlder
             | Self::EndBeforeBeginning
             | Self::ReadingOverwritten
+            | Self::DeadByOwnBeginning
+            | Self::SkippedUnrecorded
+            | Self::MergedByClock
             | Self::RecordOverwritten
             | Self::ScanNoSecondNow
             | Self::AdvanceUnswept
@@ -393,6 +404,7 @@ impl Fault {
             | Self::HoldNoVersion
             | Self::HoldSkipsLines
             | Self::FalseDeath
+            | Self::RepairerLives
             | Self::RepairTrustsOldNow
             | Self::RepairMissesKilled
             | Self::GateOverlooked

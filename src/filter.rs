@@ -8,7 +8,7 @@ mod time;
 use crate::{
     error::InsertError,
     geometry::Geometry,
-    hash::SeededState,
+    hash::{SeededState, hash_of},
     lifetime::{Forever, Lifetime, Timing, Window},
     raw::ops::{Layouts, Ops},
 };
@@ -177,17 +177,17 @@ impl<S, T: Lifetime> Filter<S, T> {
 
 /// Operations on hashes, for callers that already have the hash of an item.
 ///
-/// All 64 bits of a hash must be as good as random. `filter.insert(item)` is the same as
-/// `filter.insert_hash(filter.hasher().hash_one(item))`.
+/// All 64 bits of a hash must be as good as random, because the filter uses it as it is: low bits make
+/// the fingerprint, and high bits choose the buckets. `filter.insert(item)` is the same as
+/// `filter.insert_hash(filter.hash_of(item))`.
 impl<S, T: Lifetime> Filter<S, T> {
     /// [`insert`](Self::insert) with a hash.
     ///
     /// ```
     /// use guira::CuckooFilter;
-    /// use std::hash::BuildHasher;
     ///
     /// let filter = CuckooFilter::with_capacity(100);
-    /// let hash = filter.hasher().hash_one("ani");
+    /// let hash = filter.hash_of("ani");
     /// filter.insert_hash(hash)?;
     /// assert!(filter.contains("ani"));
     /// # Ok::<(), guira::InsertError>(())
@@ -205,10 +205,9 @@ impl<S, T: Lifetime> Filter<S, T> {
     ///
     /// ```
     /// use guira::CuckooFilter;
-    /// use std::hash::BuildHasher;
     ///
     /// let filter = CuckooFilter::with_capacity(100);
-    /// let hash = filter.hasher().hash_one("ani");
+    /// let hash = filter.hash_of("ani");
     /// assert_eq!(filter.insert_unique_hash(hash), Ok(true));
     /// assert_eq!(filter.insert_unique("ani"), Ok(false));
     /// ```
@@ -225,10 +224,9 @@ impl<S, T: Lifetime> Filter<S, T> {
     ///
     /// ```
     /// use guira::CuckooFilter;
-    /// use std::hash::BuildHasher;
     ///
     /// let filter = CuckooFilter::with_capacity(100);
-    /// let hash = filter.hasher().hash_one("ani");
+    /// let hash = filter.hash_of("ani");
     /// assert!(!filter.contains_hash(hash));
     /// filter.insert("ani")?;
     /// assert!(filter.contains_hash(hash));
@@ -244,10 +242,9 @@ impl<S, T: Lifetime> Filter<S, T> {
     ///
     /// ```
     /// use guira::CuckooFilter;
-    /// use std::hash::BuildHasher;
     ///
     /// let filter = CuckooFilter::with_capacity(100);
-    /// let hash = filter.hasher().hash_one("ani");
+    /// let hash = filter.hash_of("ani");
     /// filter.insert("ani")?;
     /// assert!(filter.remove_hash(hash));
     /// assert!(!filter.contains("ani"));
@@ -262,10 +259,9 @@ impl<S, T: Lifetime> Filter<S, T> {
     ///
     /// ```
     /// use guira::CuckooFilter;
-    /// use std::hash::BuildHasher;
     ///
     /// let filter = CuckooFilter::with_capacity(100);
-    /// let hash = filter.hasher().hash_one("ani");
+    /// let hash = filter.hash_of("ani");
     /// filter.insert("ani")?;
     /// filter.insert("ani")?;
     /// assert_eq!(filter.count_hash(hash), 2);
@@ -279,6 +275,29 @@ impl<S, T: Lifetime> Filter<S, T> {
 }
 
 impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
+    /// The hash by which the filter knows `item`, for the operations on hashes.
+    ///
+    /// With the default hasher it is [`BuildHasher::hash_one`] of the [`hasher`](Self::hasher). With
+    /// any other hasher it is that result, hashed again by the default hasher with the seed 0: see
+    /// [`Builder::hasher`](crate::Builder::hasher).
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    /// use std::hash::{BuildHasher, RandomState};
+    ///
+    /// let filter = CuckooFilter::builder().hasher(RandomState::new()).build()?;
+    /// let hash = filter.hash_of("ani");
+    /// filter.insert("ani")?;
+    /// assert!(filter.contains_hash(hash));
+    /// assert_ne!(hash, filter.hasher().hash_one("ani"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn hash_of<Q: Hash + ?Sized>(&self, item: &Q) -> u64 {
+        hash_of(&self.hasher, item)
+    }
+
     /// Adds a copy of `item`, seen now.
     ///
     /// [Lock-free](crate#promises). O(1) until the filter is nearly full; then the search for a
@@ -314,7 +333,7 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// a copy of this call may remain, and the item may be found for some epochs.
     #[inline]
     pub fn insert<Q: Hash + ?Sized>(&self, item: &Q) -> Result<(), InsertError> {
-        self.insert_hash(self.hasher.hash_one(item))
+        self.insert_hash(self.hash_of(item))
     }
 
     /// Adds `item` unless it is present.
@@ -361,7 +380,7 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// * All errors of [`insert`](Self::insert).
     #[inline]
     pub fn insert_unique<Q: Hash + ?Sized>(&self, item: &Q) -> Result<bool, InsertError> {
-        self.insert_unique_hash(self.hasher.hash_one(item))
+        self.insert_unique_hash(self.hash_of(item))
     }
 
     /// True if `item` is present, and has not expired.
@@ -389,7 +408,7 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     #[inline]
     #[must_use]
     pub fn contains<Q: Hash + ?Sized>(&self, item: &Q) -> bool {
-        self.contains_hash(self.hasher.hash_one(item))
+        self.contains_hash(self.hash_of(item))
     }
 
     /// Removes one copy of `item`. True if there was one.
@@ -413,7 +432,7 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// ```
     #[inline]
     pub fn remove<Q: Hash + ?Sized>(&self, item: &Q) -> bool {
-        self.remove_hash(self.hasher.hash_one(item))
+        self.remove_hash(self.hash_of(item))
     }
 
     /// The number of live copies of `item`, and of items of its class.
@@ -434,7 +453,7 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     #[inline]
     #[must_use]
     pub fn count<Q: Hash + ?Sized>(&self, item: &Q) -> usize {
-        self.count_hash(self.hasher.hash_one(item))
+        self.count_hash(self.hash_of(item))
     }
 }
 

@@ -1,6 +1,9 @@
 //! The default hasher: pure functions from an item to 64 bits.
 
+mod finish;
 mod items;
+
+pub(crate) use finish::{finished, hash_of};
 
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_inline};
 use std::{

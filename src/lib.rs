@@ -188,9 +188,7 @@ mod union;
 pub use crate::{
     builder::{Builder, ExpiringBuilder, Prefer},
     contains_iter::{ContainsHashIter, ContainsIter},
-    error::{
-        BatchError, BuildError, InsertError, MemoryError, MergeError, Mismatch, SnapshotError,
-    },
+    error::{BatchError, BuildError, InsertError, MergeError, Mismatch, SnapshotError},
     filter::{CuckooFilter, ExpiringFilter, Filter},
     hash::{SeededHasher, SeededState},
     lifetime::{Expiring, Forever, Lifetime},

@@ -156,25 +156,50 @@ impl Window {
         from_nanos(self.ttl.as_nanos().div_ceil(u128::from(self.epochs)))
     }
 
-    /// The epochs that begin within `elapsed` in a filter that is not in use, and the age of the last
-    /// one then. The current epoch has lasted for `age`.
+    /// The epochs that begin within `elapsed` in a filter that is not in use, and the ages of the last E
+    /// epochs then, the last one first. These are the ages before that.
     ///
     /// At most E + 1 epochs are counted: every copy is dead then.
-    pub(crate) fn pass(self, age: Duration, elapsed: Duration) -> (u64, Duration) {
-        let (length, most) = (self.epoch_length().as_nanos(), u64::from(self.epochs) + 1);
+    ///
+    /// An epoch that is overdue counts as one that is due in a nanosecond, because items that came after
+    /// it was due have the TTL before them. So in no time none begins.
+    pub(crate) fn pass(self, ages: &[Duration], elapsed: Duration) -> (u64, Vec<Duration>) {
+        let (length, most) = (self.epoch_length(), u64::from(self.epochs) + 1);
+        let age = self.unless_overdue(ages.first().copied().unwrap_or_default());
         let passed = age.as_nanos() + elapsed.as_nanos();
-        let begun = u64::try_from(passed / length).map_or(most, |begun| begun.min(most));
-        (begun, from_nanos(passed % length))
+        let begun = u64::try_from(passed / length.as_nanos());
+        let begun = begun.map_or(most, |begun| begun.min(most));
+        let age = from_nanos(passed % length.as_nanos());
+        let new = (0..begun as u32).map(|before| age.saturating_add(length.saturating_mul(before)));
+        let old = ages.iter().map(|age| age.saturating_add(elapsed));
+        (begun, new.chain(old).take(self.epochs as usize).collect())
     }
 
-    /// The age of an epoch for a snapshot, in nanoseconds: less than its length.
-    ///
-    /// An epoch that is late counts as one that is due in a nanosecond, because items that came after
-    /// it was due have the TTL before them. It is not due yet, so a filter that is read without any
-    /// time between is in the same epoch.
-    pub(crate) fn age_in_snapshot(self, age: Duration) -> u64 {
-        let age = age.as_nanos().min(self.epoch_length().as_nanos() - 1);
-        u64::try_from(age).unwrap_or(u64::MAX)
+    /// The age of the oldest live copies, by the ages of the last E epochs. A copy was last seen before
+    /// the epoch after its own began.
+    pub(crate) fn oldest_live(self, ages: &[Duration]) -> u64 {
+        ages.iter().take_while(|&&age| age < self.ttl).count() as u64
+    }
+
+    /// The age of an epoch, or the greatest one at which the next epoch is not due.
+    fn unless_overdue(self, age: Duration) -> Duration {
+        age.min(self.epoch_length() - Duration::from_nanos(1))
+    }
+
+    /// The ages of the last epochs for a snapshot, in nanoseconds, the last one first. All that are more
+    /// than a TTL are alike. If epochs go by number, all count as if they had been on time.
+    pub(crate) fn ages_in_snapshot(
+        self,
+        ages: Vec<Duration>,
+        by_number: bool,
+    ) -> impl Iterator<Item = u64> {
+        let last = self.unless_overdue(ages.first().copied().unwrap_or_default());
+        let on_time = move |before| last.saturating_add(self.epoch_length().saturating_mul(before));
+        let ages = (0..).zip(ages).map(move |(before, age)| match by_number {
+            true => on_time(before),
+            false => age,
+        });
+        ages.map(move |age| u64::try_from(age.min(self.ttl).as_nanos()).unwrap_or(u64::MAX))
     }
 }
 

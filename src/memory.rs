@@ -10,7 +10,10 @@
 
 #[cfg(feature = "shared")]
 use crate::sync::Ordering;
-use crate::sync::{self, AtomicU64};
+use crate::{
+    sync::{self, AtomicU64},
+    table::word::Base,
+};
 use std::{
     fmt::Debug,
     num::NonZeroU64,
@@ -73,7 +76,22 @@ pub(crate) trait Storage: Copy + Send + Sync + Debug + 'static {
 
     /// Stores the same bits in all words, which no other thread can access.
     fn fill(words: &mut Self::Words, bits: u64);
+
+    /// True if a word may lack what a thread has put there, and what no other thread takes away: a program
+    /// that does not keep to the protocol may write words that processes share. (In a model there is none.)
+    const MAY_BE_GONE: bool = Self::SHARED && !sync::IN_MODEL;
 }
+
+/// True if a word has what this thread has put there, in the filter of layout `$L`. It must be there, unless
+/// the [words may lack it](Storage::MAY_BE_GONE).
+macro_rules! is_found {
+    ($L:ident, $is_there:expr) => {{
+        let may_be_gone = <$L::Storage as crate::memory::Storage>::MAY_BE_GONE;
+        debug_assert!(may_be_gone || $is_there);
+        !may_be_gone || $is_there
+    }};
+}
+pub(crate) use is_found;
 
 /// A word by itself, wherever it is. It begins with 0.
 pub(crate) trait Number: Default + Send + Sync + 'static {
@@ -165,6 +183,9 @@ pub(crate) trait Kind: Copy + Send + Sync + Debug + 'static {
 
     /// A value that only filters that can grow have.
     type IfGrowing<T: Send + Sync + 'static>: Extra<T>;
+
+    /// What words of the table lack of their phases.
+    type Base: Base;
 }
 
 /// Filters of a fixed size.
@@ -174,6 +195,7 @@ pub(crate) struct Fixed;
 impl Kind for Fixed {
     type IfFixed<T: Send + Sync + 'static> = Present<T>;
     type IfGrowing<T: Send + Sync + 'static> = Nothing;
+    type Base = ();
 }
 
 /// Filters that can grow.
@@ -183,6 +205,7 @@ pub(crate) struct CanGrow;
 impl Kind for CanGrow {
     type IfFixed<T: Send + Sync + 'static> = Nothing;
     type IfGrowing<T: Send + Sync + 'static> = Present<T>;
+    type Base = u64;
 }
 
 impl Storage for Heap {
@@ -349,6 +372,11 @@ pub trait Members: Send + Sync + RefUnwindSafe + 'static {
 
     /// False if no process that lives has this seat.
     fn is_alive(&self, member: usize) -> bool;
+
+    /// Identifies the memory: two filters with the same identity are in the same memory.
+    fn memory(&self) -> Option<[u64; 2]> {
+        None
+    }
 
     /// Calls `repair` for each dead member that may have left something, while no other process can
     /// take or repair its seat. It returns true if nothing is left there. Unless `at_once`, a process

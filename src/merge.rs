@@ -89,7 +89,9 @@ impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
 
     /// Refuses filters that do not give every item the same class.
     pub(crate) fn check_mergeable(&self, other: &Self) -> Result<(), MergeError> {
-        if ptr::eq(self, other) {
+        // Two handles of a filter that processes share are one filter.
+        let memory = other.raw.memory();
+        if ptr::eq(self, other) || memory.is_some() && self.raw.memory() == memory {
             return Err(MergeError::SameFilter);
         }
         if let Some(mismatch) = mismatch(self, other) {

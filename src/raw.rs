@@ -5,6 +5,7 @@
 
 mod advance;
 pub(crate) mod any;
+mod attempts;
 pub(crate) mod batch;
 mod clear;
 pub(crate) mod copies;
@@ -42,7 +43,7 @@ use crate::{
         Levels, Table,
         class::Class,
         layout::{Layout, Word},
-        time::{Moment, Time, beginning::Beginning},
+        time::{self, Moment, Time, beginning::Beginning},
     },
 };
 use counters::Counting;
@@ -94,8 +95,8 @@ impl<L: Layout> RawFilter<L> {
     /// `None` if there is no memory for it.
     pub(crate) fn empty(geometry: &Geometry, oldest: u64) -> Option<Self> {
         let raw = Self::new(geometry.buckets, geometry.series.table_levels())?;
-        let beginning = Beginning::in_epoch(0, Duration::ZERO);
-        let time = L::Time::at(Now::<L>::of(0, oldest), beginning);
+        let beginning = Beginning::in_epoch(0, vec![Duration::ZERO]);
+        let time = L::Time::at(time::Now::new(0, oldest), oldest, beginning);
         Some(raw.growing_early().with_time(time))
     }
 
@@ -125,6 +126,11 @@ impl<L: Layout> RawFilter<L> {
     #[inline(always)]
     pub(crate) fn crew(&self) -> Option<&Crew> {
         self.crew.get()
+    }
+
+    /// What identifies the memory of the filter, if processes share it.
+    pub(crate) fn memory(&self) -> Option<[u64; 2]> {
+        self.crew()?.members.memory()
     }
 
     /// A place for a scan, if processes share the filter.

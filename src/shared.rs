@@ -18,14 +18,10 @@ use crate::{
     raw::{
         any::{AnyFilter, AnyShared},
         ops::{Layouts, Ops, TimedOps},
-        shared::{make_empty, words_for},
+        shared::words_for,
     },
     snapshot::header::{Header, check_sum},
-    sync::AtomicU64,
-    table::{
-        layout::Growing,
-        time::{Epochs, in_words::InWords},
-    },
+    table::time::{Epochs, in_words::InWords},
 };
 use std::{
     hash::BuildHasher,
@@ -81,23 +77,8 @@ impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
 }
 
 impl<S: BuildHasher + 'static> Filter<S, Forever> {
-    /// Makes words that are 0 an empty filter of this [header](Self::header). False if it cannot be
-    /// there.
-    #[doc(hidden)]
-    // A model has atomics of its own.
-    #[cfg_attr(
-        any(guira_loom, guira_shuttle, guira_coherence),
-        allow(private_interfaces)
-    )]
-    pub fn make_empty(header: &[u8], words: &[AtomicU64]) -> Result<bool, SnapshotError> {
-        let geometry = check_sum::<Forever>(header)?.geometry;
-        // Only words of filters that grow are not 0 when they are empty.
-        let levels = geometry.series.table_levels();
-        Ok(make_empty::<Growing>(words, geometry.buckets, levels))
-    }
-
-    /// The filter of this [header](Self::header) in memory that processes share, which
-    /// [`make_empty`](Self::make_empty) has made. `None` if the words are too few.
+    /// The filter of this [header](Self::header) in memory that processes share. Words that are 0 are an
+    /// empty filter. `None` if the words are too few.
     #[doc(hidden)]
     pub fn shared(
         header: &[u8],

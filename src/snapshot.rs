@@ -15,7 +15,7 @@ pub(crate) mod stream;
 pub(crate) mod summed;
 
 use crate::{
-    error::{MemoryError, SnapshotError},
+    error::SnapshotError,
     filter::Filter,
     hash::SeededState,
     lifetime::{Lifetime, Timing},
@@ -88,9 +88,11 @@ impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
         let mut encoder = Encoder::new(writer, &header, pass_ends::<T>())?;
         self.raw.scan(&mut encoder)?;
         if T::EXPIRES {
-            let (epoch, age) = self.raw.end_and_age(clock);
-            encoder.put_number(epoch)?;
-            encoder.put_number(self.window().age_in_snapshot(age))?;
+            let (end, ages) = self.raw.end_and_ages(clock);
+            encoder.put_number(end.epoch())?;
+            for age in self.window().ages_in_snapshot(ages, end.uncounted() > 0) {
+                encoder.put_number(age)?;
+            }
         }
         encoder.end()
     }
@@ -143,8 +145,13 @@ impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
         let tags = geometry
             .buckets
             .div_ceil(chunk_buckets(geometry.series.levels));
-        // The doublings, the words, and a tag per chunk; if items expire, the last epoch and its age.
-        let end = if T::EXPIRES { 2 } else { 0 };
+        // The doublings, the words, and a tag per chunk; if items expire, the last epoch, and the ages of
+        // the last ones.
+        let end = if T::EXPIRES {
+            1 + self.timing.epochs() as usize
+        } else {
+            0
+        };
         header::len_with(1 + self.buckets() + tags + end)
     }
 
@@ -261,7 +268,7 @@ impl<S: Clone + BuildHasher + 'static, T: Lifetime> Clone for Filter<S, T> {
     ///
     /// # Panics
     ///
-    /// If there is no memory for the copy.
+    /// If that returns an error, which is one of memory unless processes share the filter.
     fn clone(&self) -> Self {
         match self.try_clone() {
             Ok(clone) => clone,
@@ -291,24 +298,17 @@ impl<S: Clone + BuildHasher + 'static, T: Lifetime> Filter<S, T> {
     ///
     /// # Errors
     ///
-    /// [`MemoryError`] if there is no memory for the copy.
-    pub fn try_clone(&self) -> Result<Self, MemoryError> {
+    /// [`SnapshotError::Memory`] if there is no memory for the copy. A filter in memory that processes
+    /// share can have other ones: without a seat it cannot be scanned, and its words may be impossible.
+    pub fn try_clone(&self) -> Result<Self, SnapshotError> {
         let header = Header::of(self);
-        let copy = || {
-            let mut copying = Copying::new(header.geometry, |doublings| {
-                Place::<T>::new(header, doublings)
-            });
-            self.raw.scan(&mut copying)?;
-            let (epoch, beginning) = self.raw.end_and_beginning();
-            let place = copying.finish()?;
-            let mut copy = place.finish(self.hasher.clone(), epoch, beginning)?;
-            copy.timing = self.timing.duplicate();
-            Ok(copy)
-        };
-        match copy() {
-            Ok(clone) => Ok(clone),
-            Err(SnapshotError::Memory { buckets }) => Err(MemoryError { buckets }),
-            Err(error) => unreachable!("an image of this filter: {error}"),
-        }
+        let make = |doublings| Place::<T>::new(header, doublings);
+        let mut copying = Copying::new(header.geometry, make);
+        self.raw.scan(&mut copying)?;
+        let (end, beginning) = self.raw.end_and_beginning();
+        let place = copying.finish()?;
+        let mut copy = place.finish(self.hasher.clone(), (end.epoch(), end), beginning)?;
+        copy.timing = self.timing.duplicate();
+        Ok(copy)
     }
 }

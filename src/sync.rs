@@ -73,6 +73,15 @@ pub(crate) fn yield_now() {
     std::thread::yield_now();
 }
 
+/// Waits for some time, because another process has to go on before this thread can. Such a wait is one
+/// of a number that is bounded.
+pub(crate) fn sleep() {
+    #[cfg(any(guira_loom, guira_shuttle))]
+    checker::thread::yield_now();
+    #[cfg(not(any(guira_loom, guira_shuttle)))]
+    std::thread::sleep(std::time::Duration::from_micros(50));
+}
+
 /// Gives a thread that is about to finish the time of some instructions.
 pub(crate) fn spin() {
     #[cfg(not(any(guira_loom, guira_shuttle)))]

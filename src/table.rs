@@ -34,13 +34,13 @@ use crate::{
 };
 use class::Fingerprints;
 use entry::Fingerprint;
-use layout::{Layout, Word};
+use layout::{BaseOf, Layout, Word};
 pub(crate) use level::Refusal;
 pub(crate) use parts::SPLITS_PER_INSERT;
 use planes::Planes;
 use segment::{Segment, Segments};
 use shared::Progress;
-use word::{Bucket, Phases};
+use word::{Base, Bits, Bucket, Hint};
 
 /// The levels that the words of a filter go through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ type IfGrowing<L> = <<L as Layout>::Kind as Kind>::IfGrowing<Box<Growth<L>>>;
 struct Growth<L: Layout> {
     /// Number k holds the words that level k adds to the earlier ones.
     segments: Segments<L::Storage>,
-    /// A level that all words have reached, as [`Phases::hint`]. It speeds up routing. In a filter that
+    /// A level that all words have reached, as a [`Hint`]. It speeds up routing. In a filter that
     /// processes share, it is the hint of this process.
     hint: AtomicU64,
     /// How far the filter has grown, if processes share it.
@@ -93,18 +93,18 @@ struct Growth<L: Layout> {
 impl<L: Layout> Growth<L> {
     /// The level that all words have reached, according to the hint.
     #[inline(always)]
-    fn hint(&self) -> Word<L> {
+    fn hint(&self) -> Hint {
         // Acquire: pairs with the Release of `complete_level`.
         let order = fault::order(Step::Hint, Ordering::Acquire);
-        Word::<L>::unpack(self.hint.load(order))
+        Hint::of_bits(self.hint.load(order))
     }
 
     /// The hint of this process rises.
     #[cold]
-    fn raise_hint(&self, hint: u64) {
+    fn raise_hint(&self, hint: Hint) {
         // Release: pairs with the Acquire of `hint`. This thread has seen every word as it promises.
         let order = fault::order(Step::RaiseHint, Ordering::AcqRel);
-        self.hint.fetch_max(hint, order);
+        self.hint.fetch_max(hint.bits(), order);
     }
 
     fn new(levels: Levels) -> Self {
@@ -120,7 +120,7 @@ impl<L: Layout> Growth<L> {
         Self {
             segments,
             progress: Default::default(),
-            hint: AtomicU64::new(Word::<L>::hint(first, first).pack()),
+            hint: AtomicU64::new(Hint::new(first, first).bits()),
             fingerprints: Fingerprints::new(first),
             first_level: first as u8,
             more: more as u8,
@@ -134,8 +134,7 @@ impl<L: Layout> Table<L> {
     /// is no memory for them.
     pub(crate) fn new(buckets: usize, levels: Levels) -> Option<Self> {
         debug_assert!(buckets >= 2 && buckets.is_multiple_of(2));
-        let mut first = Planes::new(L::Storage::zeroed(buckets)?);
-        first.empty::<L>(levels.first);
+        let first = Planes::new(L::Storage::zeroed(buckets)?);
         Some(Self::with_first(first, levels))
     }
 
@@ -196,7 +195,6 @@ impl<L: Layout> Table<L> {
     pub(crate) fn clear(&mut self) {
         let levels = self.levels();
         L::Storage::fill(&mut self.first.words, 0);
-        self.first.empty::<L>(levels.first);
         if let Some(growth) = self.growth.get_mut() {
             **growth = Growth {
                 begins_early: growth.begins_early,
@@ -264,9 +262,9 @@ impl<L: Layout> Table<L> {
             self.first_level() + progress.complete() as u32,
             HintNotRefreshed => growth.hint().level()
         );
-        let hint = Word::<L>::hint(level, self.first_level()).pack();
+        let hint = Hint::new(level, self.first_level());
         // Relaxed: the exchange decides.
-        if hint > growth.hint.load(Ordering::Relaxed) {
+        if hint.bits() > growth.hint.load(Ordering::Relaxed) {
             growth.raise_hint(hint);
         }
         level
@@ -278,8 +276,20 @@ impl<L: Layout> Table<L> {
     }
 
     #[inline(always)]
-    pub(crate) fn hint(&self) -> Word<L> {
-        self.growth().map_or(Word::<L>::EMPTY, Growth::hint)
+    pub(crate) fn hint(&self) -> Hint {
+        self.growth().map_or(Hint::FIXED, Growth::hint)
+    }
+
+    /// What the words lack of their phases.
+    #[inline(always)]
+    pub(crate) fn base(&self) -> BaseOf<L> {
+        BaseOf::<L>::of_first(self.first_level())
+    }
+
+    /// A word of the table.
+    #[inline(always)]
+    pub(crate) fn decode(&self, bits: Bits) -> Word<L> {
+        Word::<L>::unpack(self.base().add_to(bits))
     }
 
     /// The number of planes of a filter at a level.
@@ -338,9 +348,10 @@ impl<L: Layout> Table<L> {
             .map(|(plane, bucket)| {
                 // Acquire: as a reader's load.
                 let bits = self.atomic(plane, bucket).load(Ordering::Acquire);
-                (plane, bucket, Word::<L>::unpack(bits))
+                (plane, bucket, Bits(bits))
             })
-            .filter(|&(plane, _, word)| plane == 0 || word != Word::<L>::EMPTY)
+            .filter(|&(plane, _, bits)| plane == 0 || bits.0 != 0)
+            .map(|(plane, bucket, bits)| (plane, bucket, self.decode(bits)))
     }
 
     /// The words, the hint and the split pointers.

@@ -135,6 +135,23 @@ func CreateMemfd(options Options, maxProcesses uint32) (*Filter, error) {
 	})
 }
 
+// CopyToShared creates a file with a copy of the filter, which need not be shared: so a snapshot becomes a
+// shared filter. The file gets its name when the copy is complete. The rest is as for CreateShared.
+func (f *Filter) CopyToShared(path string, maxProcesses uint32) (*Filter, error) {
+	defer runtime.KeepAlive(f)
+	return opened(path, newFilter, func(path *C.char, handle **C.guira_filter) C.guira_status {
+		return C.guira_filter_copy_to_shared(f.handle, path, C.uint32_t(maxProcesses), handle)
+	})
+}
+
+// CopyToMemfd makes a copy of the filter in memory without a name, as that of CreateMemfd.
+func (f *Filter) CopyToMemfd(maxProcesses uint32) (*Filter, error) {
+	defer runtime.KeepAlive(f)
+	return made(newFilter, func(handle **C.guira_filter) C.guira_status {
+		return C.guira_filter_copy_to_memfd(f.handle, C.uint32_t(maxProcesses), handle)
+	})
+}
+
 // FromMemfd opens the filter behind a descriptor, which remains the caller's.
 func FromMemfd(descriptor uintptr) (*Filter, error) {
 	return made(newFilter, func(handle **C.guira_filter) C.guira_status {

@@ -60,6 +60,23 @@ func CreateExpiringMemfd(options ExpiringOptions, maxProcesses uint32) (*Expirin
 	})
 }
 
+// CopyToShared creates a file with a copy of the filter, which need not be shared: so a snapshot becomes a
+// shared filter. The file gets its name when the copy is complete. The rest is as for CreateSharedExpiring.
+func (e *Expiring) CopyToShared(path string, maxProcesses uint32) (*Expiring, error) {
+	defer runtime.KeepAlive(e)
+	return opened(path, newExpiring, func(path *C.char, handle **C.guira_expiring) C.guira_status {
+		return C.guira_expiring_copy_to_shared(e.handle, path, C.uint32_t(maxProcesses), handle)
+	})
+}
+
+// CopyToMemfd makes a copy of the filter in memory without a name, as that of CreateExpiringMemfd.
+func (e *Expiring) CopyToMemfd(maxProcesses uint32) (*Expiring, error) {
+	defer runtime.KeepAlive(e)
+	return made(newExpiring, func(handle **C.guira_expiring) C.guira_status {
+		return C.guira_expiring_copy_to_memfd(e.handle, C.uint32_t(maxProcesses), handle)
+	})
+}
+
 // ExpiringFromMemfd opens the expiring filter behind a descriptor, which remains the caller's.
 func ExpiringFromMemfd(descriptor uintptr) (*Expiring, error) {
 	return made(newExpiring, func(handle **C.guira_expiring) C.guira_status {

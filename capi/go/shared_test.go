@@ -169,6 +169,32 @@ func TestReader(t *testing.T) {
 		t.Fatal(named.Memfd(), err)
 	}
 	defer same.Close()
+	restored, err := New(Options{})
+	if err != nil || restored.Add("koel") != nil {
+		t.Fatal(err)
+	}
+	defer restored.Close()
+	if _, err := restored.CopyToShared(path, 0); !errors.Is(err, ErrExists) {
+		t.Fatal(err)
+	}
+	copied, err := restored.CopyToShared(path+"-copy", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer copied.Close()
+	again, err := copied.CopyToMemfd(9)
+	if err != nil || !again.Contains("koel") {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	opened, err := OpenShared(path + "-copy")
+	if err != nil || !opened.Contains("koel") {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	if err := copied.Merge(opened); !errors.Is(err, ErrInvalid) {
+		t.Fatal(err)
+	}
 	if _, err := FromMemfd(1 << 30); !errors.Is(err, ErrMissing) {
 		t.Fatal(err)
 	}

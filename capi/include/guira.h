@@ -2,12 +2,12 @@
 //
 // For C and C++ programmers; capi/README.md is the manual. Generated from capi/src: do not edit.
 //
-// Pointers. A filter comes from `new`, `read`, `from_bytes`, `copy`, `create_shared`, `open_shared`,
-// `open_or_create_shared`, `create_memfd` or `from_memfd`, and ends with `free`, as a reader does. A length
-// of 0 allows a null pointer. Memory passed to a call must not be written to during the call. Results
-// must not overlap each other, or what the call reads. Null where a value is needed, misaligned
-// pointers and impossible lengths are GUIRA_STATUS_INVALID; calls that return a plain value return
-// false or 0 for them.
+// Pointers. A filter comes from `new`, `read`, `from_bytes`, `copy`, `copy_to_shared`, `copy_to_memfd`,
+// `create_shared`, `open_shared`, `open_or_create_shared`, `create_memfd` or `from_memfd`, and ends
+// with `free`, as a reader does. A length of 0 allows a null pointer. Memory passed to a call must not
+// be written to during the call. Results must not overlap each other, or what the call reads. Null
+// where a value is needed, misaligned pointers and impossible lengths are GUIRA_STATUS_INVALID; calls
+// that return a plain value return false or 0 for them.
 //
 // Threads. Any number of threads may use one filter at once, for every call except `free` and `recount`.
 //
@@ -204,7 +204,7 @@ void guira_expiring_free(guira_expiring *filter);
 guira_status guira_expiring_copy(const guira_expiring *filter, guira_expiring **copy);
 
 // Adds all items of `other`, while threads use both. They must have equal options and seeds. A
-// snapshot of either may be taken at the same time. Two handles of one shared filter must not be merged.
+// snapshot of either may be taken at the same time. Two handles of one shared filter are INVALID.
 guira_status guira_expiring_merge(guira_expiring *filter,
                                   const guira_expiring *other);
 
@@ -356,6 +356,21 @@ guira_status guira_expiring_open_or_create_shared(const char *path,
 guira_status guira_expiring_create_memfd(const guira_expiring_options *options,
                                          uint32_t max_processes,
                                          guira_expiring **filter);
+
+// Creates the file `path` with a copy of `filter`, which need not be shared, and sets `*copy` to a handle of
+// it, or to null on failure. So a snapshot becomes a shared filter. Threads may use `filter` during the
+// call. The file gets its name when the copy is complete. The rest is as for `guira_expiring_create_shared`.
+// `FULL` if `filter` has more items than its capacity, and they do not fit in another order.
+guira_status guira_expiring_copy_to_shared(const guira_expiring *filter,
+                                           const char *path,
+                                           uint32_t max_processes,
+                                           guira_expiring **copy);
+
+// Makes a copy of `filter` in memory without a name: `guira_expiring_copy_to_shared`, with the memory of
+// `guira_expiring_create_memfd`.
+guira_status guira_expiring_copy_to_memfd(const guira_expiring *filter,
+                                          uint32_t max_processes,
+                                          guira_expiring **copy);
 
 // Opens the filter behind a descriptor of `guira_expiring_create_memfd`, and sets `*filter` to a handle, or
 // to null on failure. The descriptor remains the caller's, and can be closed. Contents that are no filter
@@ -525,6 +540,9 @@ guira_status guira_expiring_read(guira_read read,
 // most; null is the library's own clock, which runs while the machine does. All calls for one
 // filter must use one clock.
 //
+// However late a call is, it expires what was last seen a TTL before the current epoch began. A reading
+// that is not later than an earlier one changes nothing.
+//
 // A shared filter goes by the clock of all its processes, which also runs while the machine is suspended:
 // another `clock` is UNSUPPORTED. `OCCUPIED` if the call needs a place and all are taken. While a stopped
 // process is in the way, no epoch begins: the next call tries again.
@@ -562,7 +580,7 @@ void guira_filter_free(guira_filter *filter);
 guira_status guira_filter_copy(const guira_filter *filter, guira_filter **copy);
 
 // Adds all items of `other`, while threads use both. They must have equal options and seeds. A
-// snapshot of either may be taken at the same time. Two handles of one shared filter must not be merged.
+// snapshot of either may be taken at the same time. Two handles of one shared filter are INVALID.
 guira_status guira_filter_merge(guira_filter *filter,
                                 const guira_filter *other);
 
@@ -691,6 +709,21 @@ guira_status guira_filter_open_or_create_shared(const char *path,
 guira_status guira_filter_create_memfd(const guira_options *options,
                                        uint32_t max_processes,
                                        guira_filter **filter);
+
+// Creates the file `path` with a copy of `filter`, which need not be shared, and sets `*copy` to a handle of
+// it, or to null on failure. So a snapshot becomes a shared filter. Threads may use `filter` during the
+// call. The file gets its name when the copy is complete. The rest is as for `guira_filter_create_shared`.
+// `FULL` if `filter` has more items than its capacity, and they do not fit in another order.
+guira_status guira_filter_copy_to_shared(const guira_filter *filter,
+                                         const char *path,
+                                         uint32_t max_processes,
+                                         guira_filter **copy);
+
+// Makes a copy of `filter` in memory without a name: `guira_filter_copy_to_shared`, with the memory of
+// `guira_filter_create_memfd`.
+guira_status guira_filter_copy_to_memfd(const guira_filter *filter,
+                                        uint32_t max_processes,
+                                        guira_filter **copy);
 
 // Opens the filter behind a descriptor of `guira_filter_create_memfd`, and sets `*filter` to a handle, or
 // to null on failure. The descriptor remains the caller's, and can be closed. Contents that are no filter

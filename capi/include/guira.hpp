@@ -77,6 +77,17 @@ inline std::optional<std::chrono::nanoseconds> age(std::uint64_t nanoseconds) no
         check(guira_##NAME##_from_memfd(descriptor, &made));                                           \
         return NAME(made);                                                                             \
     }                                                                                                  \
+    /* A copy in a new file or in memory without a name, for processes to share: of a snapshot, too. */\
+    NAME copy_to_shared(const std::string &path, std::uint32_t max_processes = 0) const {              \
+        guira_##NAME *made = nullptr;                                                                  \
+        check(guira_##NAME##_copy_to_shared(get(), path.c_str(), max_processes, &made));               \
+        return NAME(made);                                                                             \
+    }                                                                                                  \
+    NAME copy_to_memfd(std::uint32_t max_processes = 0) const {                                        \
+        guira_##NAME *made = nullptr;                                                                  \
+        check(guira_##NAME##_copy_to_memfd(get(), max_processes, &made));                              \
+        return NAME(made);                                                                             \
+    }                                                                                                  \
     int memfd() const noexcept { return guira_##NAME##_memfd(get()); }                                 \
     bool was_closed_cleanly() const {                                                                  \
         bool clean = false;                                                                            \

@@ -109,7 +109,7 @@ pub unsafe extern "C" fn guira_filter_copy(
 }
 
 /// Adds all items of `other`, while threads use both. They must have equal options and seeds. A
-/// snapshot of either may be taken at the same time. Two handles of one shared filter must not be merged.
+/// snapshot of either may be taken at the same time. Two handles of one shared filter are INVALID.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_merge(filter: *mut Filter, other: *const Filter) -> Status {

@@ -38,6 +38,17 @@ pub(crate) trait Mapped: Sized {
 
     fn create_memfd(builder: Self::Builder, max_processes: usize) -> Result<Self, Failure>;
 
+    /// # Safety
+    ///
+    /// As [`SharedFilter::create_copy`](guira_shm::SharedFilter::create_copy).
+    unsafe fn create_copy(
+        path: &Path,
+        filter: &Self::Heap,
+        max_processes: usize,
+    ) -> Result<Self, Failure>;
+
+    fn create_memfd_copy(filter: &Self::Heap, max_processes: usize) -> Result<Self, Failure>;
+
     fn of_memfd(descriptor: c_int) -> Result<Self, Failure>;
 
     /// The descriptor of a filter that has no path.

@@ -1,6 +1,6 @@
 //! The outcome of a call, and the message that explains it.
 
-use guira::{BuildError, InsertError, MemoryError, MergeError, SnapshotError};
+use guira::{BuildError, InsertError, MergeError, SnapshotError};
 use std::{
     cell::Cell,
     error::Error,
@@ -150,12 +150,6 @@ impl From<BuildError> for Failure {
             _ => Status::Invalid,
         };
         Self::new(status, format_args!("{error}"))
-    }
-}
-
-impl From<MemoryError> for Failure {
-    fn from(error: MemoryError) -> Self {
-        Self::new(Status::Memory, format_args!("{error}"))
     }
 }
 

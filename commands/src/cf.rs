@@ -1,10 +1,13 @@
 //! The `CF.*` commands on items.
 
 use crate::{
-    Answer, Args, Filter, Reply, Store, Wanted, options,
+    Answer, Args, Filter, Reply, Store, Wanted,
+    numbers::shown_rate,
+    options,
     reply::try_with_capacity,
     reserve::get_or_make,
-    store::{filter_of, get},
+    store::{filter_of, get, read},
+    touch::NO_WINDOW,
 };
 use guira::InsertError;
 use smallvec::{SmallVec, smallvec};
@@ -179,7 +182,8 @@ pub(crate) fn full(filter: &Filter, error: InsertError) -> Reply {
     }
 }
 
-/// `CF.INSERT key [CAPACITY n] [NOCREATE] ITEMS item [item]...`
+/// `CF.INSERT key [CAPACITY n] [option value]... [NOCREATE] ITEMS item [item]...`, with the options of
+/// `CF.RESERVE`
 pub(crate) fn insert<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let (kept, items) = parse_insert(store, args)?;
     insert_copies(store, args[1], &kept, items)
@@ -269,7 +273,7 @@ pub(crate) fn add_together<S: Store>(
     items.iter().for_each(|_| answer(refusal.clone()));
 }
 
-/// `CF.INSERTNX key [CAPACITY n] [NOCREATE] ITEMS item [item]...`
+/// `CF.INSERTNX key [CAPACITY n] [option value]... [NOCREATE] ITEMS item [item]...`
 pub(crate) fn insert_nx<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let (kept, items) = parse_insert(store, args)?;
     let mut results = try_with_capacity(items.len())?;
@@ -296,25 +300,30 @@ fn parse_insert<'a, S: Store>(
     if args.len() < 4 {
         return Err(Reply::wrong_arity(name));
     }
-    let mut rest = rest;
-    let mut wanted = default_key(store);
-    let mut create = true;
+    let (mut rest, mut create, mut capacity) = (rest, true, None);
+    let mut pairs: SmallVec<[[&[u8]; 2]; 8]> = SmallVec::new();
+    let is = |word: &[u8], name: &str| word.eq_ignore_ascii_case(name.as_bytes());
     let items = loop {
-        rest = match rest {
-            [word, items @ ..] if word.eq_ignore_ascii_case(b"ITEMS") => break items,
-            [word, rest @ ..] if word.eq_ignore_ascii_case(b"NOCREATE") => {
+        rest = match *rest {
+            [word, ref items @ ..] if is(word, "ITEMS") => break items,
+            [word, ref rest @ ..] if is(word, "NOCREATE") => {
                 create = false;
                 rest
             }
-            [word, capacity, rest @ ..] if word.eq_ignore_ascii_case(b"CAPACITY") => {
-                wanted = options::of_insert(capacity, store.defaults())?;
+            [word, value, ref rest @ ..] if is(word, "CAPACITY") => {
+                capacity = Some(value);
+                rest
+            }
+            [word, value, ref rest @ ..] if options::is_option(word) => {
+                pairs.push([word, value]);
                 rest
             }
             [] => break &[],
-            [word] if word.eq_ignore_ascii_case(b"CAPACITY") => break &[],
-            _ => return Err(Reply::error("Unknown argument received")),
+            [word] if is(word, "CAPACITY") || options::is_option(word) => break &[],
+            _ => return Err(options::UNKNOWN_ARGUMENT),
         };
     };
+    let wanted = options::of_insert(capacity, &pairs, store.defaults())?;
     if items.is_empty() {
         return Err(Reply::wrong_arity(name));
     }
@@ -326,6 +335,10 @@ fn parse_insert<'a, S: Store>(
         None if create => get_or_make(store, key, &wanted)?,
         None => return Err(Reply::error("ERR not found")),
     };
+    // Otherwise the items would never expire, although the client expects it.
+    if wanted.window.is_some() && filter_of(&kept).window().is_none() {
+        return Err(NO_WINDOW);
+    }
     Ok((kept, items))
 }
 
@@ -334,7 +347,7 @@ pub(crate) fn exists<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let &[_, key, item] = args else {
         return Err(Reply::wrong_arity(args[0]));
     };
-    let found = store.with(key, |kept| filter_of(kept).contains(item))?;
+    let found = read(store, key, 1, |kept| filter_of(kept).contains(item))?;
     Ok(Reply::Bool(found == Some(true)))
 }
 
@@ -353,7 +366,7 @@ pub(crate) fn exist_together<S: Store>(
 ) {
     let mut results: SmallVec<[bool; 32]> = smallvec![false; items.len()];
     let contains = |kept: &Arc<S::Kept>| filter_of(kept).contains_batch(items, &mut results);
-    match store.with(key, contains) {
+    match read(store, key, items.len(), contains) {
         Ok(_) => results.into_iter().map(Reply::Bool).for_each(answer),
         Err(refusal) => items.iter().for_each(|_| answer(refusal.clone())),
     }
@@ -369,7 +382,7 @@ pub(crate) fn exist_many<S: Store>(store: &S, args: Args<'_>) -> Answer {
     }
     let mut results = try_with_capacity(items.len())?;
     results.resize(items.len(), false);
-    if let Some(kept) = get(store, key)? {
+    if let Some(kept) = read(store, key, 1, Arc::clone)? {
         filter_of(&kept).contains_batch(items, &mut results);
     }
     Ok(Reply::Bools(results))
@@ -380,7 +393,7 @@ pub(crate) fn count<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let &[_, key, item] = args else {
         return Err(Reply::wrong_arity(args[0]));
     };
-    let count = store.with(key, |kept| filter_of(kept).count(item))?;
+    let count = read(store, key, 1, |kept| filter_of(kept).count(item))?;
     Ok(Reply::count(count.unwrap_or(0)))
 }
 
@@ -413,7 +426,7 @@ pub(crate) fn compact<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let &[_, key] = args else {
         return Err(Reply::wrong_arity(args[0]));
     };
-    match get(store, key)? {
+    match read(store, key, 1, Arc::clone)? {
         Some(kept) => {
             filter_of(&kept).finish_growth();
             store.compacted(key, &kept);
@@ -428,7 +441,7 @@ pub(crate) fn info<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let &[_, key] = args else {
         return Err(Reply::wrong_arity(args[0]));
     };
-    let kept = get(store, key)?.ok_or(Reply::error("ERR not found"))?;
+    let kept = read(store, key, 1, Arc::clone)?.ok_or(Reply::error("ERR not found"))?;
     let (filter, options) = (filter_of(&kept), filter_of(&kept).options());
     let mut fields = vec![
         ("Size", filter.memory_usage()),
@@ -459,7 +472,7 @@ pub(crate) fn debug<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let &[_, key] = args else {
         return Err(Reply::wrong_arity(args[0]));
     };
-    let kept = get(store, key)?.ok_or(Reply::error("ERR not found"))?;
+    let kept = read(store, key, 1, Arc::clone)?.ok_or(Reply::error("ERR not found"))?;
     let filter = filter_of(&kept);
     let (options, stats) = (filter.options(), filter.stats());
     let window = filter.window().map_or_else(String::new, |window| {
@@ -489,7 +502,7 @@ pub(crate) fn debug<S: Store>(store: &S, args: Args<'_>) -> Answer {
         filter.fingerprint_bits(),
         filter.capacity(),
         filter.max_capacity(),
-        options.rate,
+        shown_rate(options.rate),
         stats.doublings,
         stats.buckets_to_split,
         stats.load_factor,

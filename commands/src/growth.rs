@@ -59,6 +59,15 @@ pub enum GrowthError {
     },
 }
 
+/// The bytes of the table for which there was no memory, if that is the error.
+#[must_use]
+pub fn bytes_refused(error: &BuildError) -> Option<usize> {
+    match error {
+        BuildError::Memory { buckets } => Some(buckets.saturating_mul(BUCKET_BYTES)),
+        _ => None,
+    }
+}
+
 /// The sizes of a filter, of either kind.
 struct Sizes {
     buckets: usize,
@@ -112,11 +121,6 @@ impl Growth {
     }
 
     fn up_to(max_capacity: usize, wanted: &Wanted, memory: usize) -> Result<Self, GrowthError> {
-        // The least that it can need, before anything is allocated.
-        let needed = max_capacity / BUCKET_SLOTS * BUCKET_BYTES;
-        if needed > memory {
-            return Err(GrowthError::Memory { needed });
-        }
         let growth = Self {
             max_capacity: Some(max_capacity),
             ..Self::none(wanted)

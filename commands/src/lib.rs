@@ -13,6 +13,7 @@ pub mod dump;
 mod filter;
 mod growth;
 mod many;
+mod numbers;
 mod options;
 mod reply;
 mod reserve;
@@ -25,10 +26,11 @@ pub use command::{
     Access, Answer, Args, Argument, ArgumentKind, AtOnce, Command, Cost, Effect, Together, takes,
 };
 pub use filter::{DuplicateError, Filter, FilterDecoder};
-pub use growth::{Growth, GrowthError};
+pub use growth::{Growth, GrowthError, bytes_refused};
+pub use numbers::{number, shown_rate};
 pub use options::{
     DEFAULT_CAPACITY, DEFAULT_RATE, MAX_CAPACITY, MAX_EXPANSION, MIN_CAPACITY, MIN_RATE, Options,
-    Wanted, number,
+    Wanted,
 };
 pub use reply::{Reply, try_with_capacity};
 pub use store::{MakeError, Store};

@@ -1,7 +1,14 @@
 //! What a client asks of a filter: the options of `CF.RESERVE` and `CF.INSERT`, and their limits.
 
-use crate::{Reply, Window};
-use std::{str::FromStr, time::Duration};
+use crate::{
+    Reply, Window,
+    command::{
+        Argument,
+        ArgumentKind::{Float, Integer},
+    },
+    numbers::{fraction, number},
+};
+use std::time::Duration;
 use thiserror::Error;
 
 /// The false-positive rate of a filter that was made without `ERROR`: RedisBloom's
@@ -18,15 +25,13 @@ const DEFAULT_REACH: usize = 1 << 20;
 /// The least capacity of a key, with the default bucket size.
 pub const MIN_CAPACITY: i64 = 4;
 
-/// The largest capacity that a client may ask for.
-pub const MAX_CAPACITY: i64 = 1 << 30;
+/// The most items that a client may ask for, at first or when the filter has grown. No rate allows the
+/// library more than 6 items in each of 2^32 buckets, and a client that requests too many learns how
+/// many fit.
+pub const MAX_CAPACITY: i64 = 6 << 32;
 
 /// The largest `EXPANSION`.
 pub const MAX_EXPANSION: u16 = 32_768;
-
-/// The most items to which a client may let a filter grow. No rate allows the library more than 6
-/// items in each of 2^32 buckets, and a client that requests too many learns how many fit.
-const MAX_MAX_CAPACITY: i64 = 6 << 32;
 
 /// The lowest rate of the library.
 pub const MIN_RATE: f64 = 2e-9;
@@ -36,6 +41,11 @@ const MAX_WINDOW: i64 = 100 * 365 * 86_400;
 
 /// The most epochs of a window that the library has.
 const MAX_EPOCHS: i64 = 13;
+
+const BAD_CAPACITY: Reply = Reply::error("Bad capacity");
+
+/// The reply to an option that does not exist.
+pub(crate) const UNKNOWN_ARGUMENT: Reply = Reply::error("Unknown argument received");
 
 /// What `CF.RESERVE` was asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,12 +114,6 @@ impl Wanted {
     }
 }
 
-/// The number that `word` is.
-#[must_use]
-pub fn number<N: FromStr>(word: &[u8]) -> Option<N> {
-    str::from_utf8(word).ok()?.parse().ok()
-}
-
 /// `MAXCAPACITY` is not a number of items to which the filter could grow.
 #[derive(Debug, Error)]
 enum MaxCapacityError {
@@ -141,27 +145,61 @@ enum CountersError {
     Window,
 }
 
-/// What `CF.RESERVE key capacity [option value]...` asks for, checked in the
-/// order in which RedisBloom checks it, and then what RedisBloom does not have.
-pub(crate) fn of_reserve(capacity: &[u8], pairs: &[&[u8]]) -> Result<Wanted, Reply> {
-    let capacity: i64 = number(capacity).ok_or(Reply::error("Bad capacity"))?;
-    let mut options = Options::default();
-    let (pairs, _) = pairs.as_chunks::<2>();
-    let known = [
-        "MAXITERATIONS",
-        "BUCKETSIZE",
-        "EXPANSION",
-        "ERROR",
-        "MAXCAPACITY",
-        "WINDOW",
-        "EPOCHS",
-        "COUNTERS",
-    ];
-    let is_known = |name: &[u8]| {
-        known
-            .iter()
-            .any(|option| name.eq_ignore_ascii_case(option.as_bytes()))
+/// The options of `CF.RESERVE`, which `CF.INSERT` takes as well. Each has a value.
+pub(crate) const OPTIONS: [Argument; 8] = [
+    Argument::option("BUCKETSIZE", "bucketsize", Integer),
+    Argument::option("MAXITERATIONS", "maxiterations", Integer),
+    Argument::option("EXPANSION", "expansion", Integer),
+    Argument::option("ERROR", "rate", Float),
+    Argument::option("MAXCAPACITY", "maxcapacity", Integer),
+    Argument::option("WINDOW", "seconds", Integer),
+    Argument::option("EPOCHS", "epochs", Integer),
+    Argument::option("COUNTERS", "bits", Integer),
+];
+
+/// True if one of [`OPTIONS`] has this name.
+pub(crate) fn is_option(name: &[u8]) -> bool {
+    let is_called = |token: &str| token.as_bytes().eq_ignore_ascii_case(name);
+    OPTIONS.iter().any(|it| it.token.is_some_and(is_called))
+}
+
+/// What `CF.RESERVE key capacity [option value]...` asks for.
+pub(crate) fn of_reserve(capacity: &[u8], pairs: &[[&[u8]; 2]]) -> Result<Wanted, Reply> {
+    let capacity = number(capacity).ok_or(BAD_CAPACITY)?;
+    let out_of_range = "Capacity must be in the range [2 * BUCKETSIZE, 25769803776]";
+    wanted(capacity, pairs, Options::default(), out_of_range)
+}
+
+/// The key that `CF.INSERT key [CAPACITY capacity] [option value]...` creates. What it does not specify is
+/// as in the `defaults` of its host.
+pub(crate) fn of_insert(
+    capacity: Option<&[u8]>,
+    pairs: &[[&[u8]; 2]],
+    defaults: Options,
+) -> Result<Wanted, Reply> {
+    if capacity.is_none() && pairs.is_empty() {
+        return Ok(Wanted::by_default(defaults));
+    }
+    let out_of_range = "Capacity must be in the range [cf-bucket-size * 2, 25769803776]";
+    let Some(capacity) = capacity else {
+        let capacity = i64::try_from(defaults.capacity).unwrap_or(MAX_CAPACITY);
+        let wanted = wanted(capacity, pairs, defaults, out_of_range)?;
+        let reach = DEFAULT_REACH;
+        return Ok(Wanted { reach, ..wanted });
     };
+    let capacity = number(capacity).ok_or(BAD_CAPACITY)?;
+    wanted(capacity, pairs, defaults, out_of_range)
+}
+
+/// The filter with this capacity and these options, checked in the order in which RedisBloom checks them,
+/// and then what RedisBloom does not have.
+fn wanted(
+    capacity: i64,
+    pairs: &[[&[u8]; 2]],
+    defaults: Options,
+    out_of_range: &'static str,
+) -> Result<Wanted, Reply> {
+    let mut options = defaults;
     if let Some(max_iterations) = in_range(pairs, "MAXITERATIONS", 1, 65_535)? {
         options.max_iterations = max_iterations;
     }
@@ -172,19 +210,18 @@ pub(crate) fn of_reserve(capacity: &[u8], pairs: &[&[u8]]) -> Result<Wanted, Rep
         options.expansion = expansion;
     }
     if let Some(rate) = value(pairs, "ERROR") {
-        options.rate = number(rate).ok_or(Reply::error("Couldn't parse ERROR"))?;
+        options.rate = fraction(rate).ok_or(Reply::error("Couldn't parse ERROR"))?;
         if !(MIN_RATE..1.0).contains(&options.rate) {
             return Err(Reply::error(
                 "ERROR: value must be in the range [0.000000002, 1)",
             ));
         }
     }
-    if !pairs.iter().all(|[name, _]| is_known(name)) {
-        return Err(Reply::error("Unknown argument received"));
+    if !pairs.iter().all(|[name, _]| is_option(name)) {
+        return Err(UNKNOWN_ARGUMENT);
     }
-    options.capacity = in_bounds(capacity, options.bucket_size).ok_or(Reply::error(
-        "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]",
-    ))?;
+    let in_bounds = in_bounds(capacity, options.bucket_size);
+    options.capacity = in_bounds.ok_or(Reply::error(out_of_range))?;
     let window = window(pairs)?;
     let counter_bits = counter_bits(pairs, window)?;
     let max_capacity = value(pairs, "MAXCAPACITY")
@@ -247,28 +284,15 @@ fn max_capacity(value: &[u8], capacity: i64, expansion: u16) -> Result<usize, Re
     if expansion == 0 {
         return Err(refuse(MaxCapacityError::Fixed));
     }
-    let range = capacity..=MAX_MAX_CAPACITY;
+    let range = capacity..=MAX_CAPACITY;
     match usize::try_from(value) {
         Ok(items) if range.contains(&value) => Ok(items),
         _ => Err(refuse(MaxCapacityError::Range {
             value,
             least: capacity,
-            most: MAX_MAX_CAPACITY,
+            most: MAX_CAPACITY,
         })),
     }
-}
-
-/// The key that `CF.INSERT ... CAPACITY capacity` makes, whose other options are `defaults`.
-pub(crate) fn of_insert(capacity: &[u8], defaults: Options) -> Result<Wanted, Reply> {
-    let capacity: i64 = number(capacity).ok_or(Reply::error("Bad capacity"))?;
-    let capacity = in_bounds(capacity, defaults.bucket_size).ok_or(Reply::error(
-        "Capacity must be in the range [cf-bucket-size * 2, 1073741824]",
-    ))?;
-    let options = Options {
-        capacity,
-        ..defaults
-    };
-    Ok(options.into())
 }
 
 fn in_bounds(capacity: i64, bucket_size: u8) -> Option<usize> {
@@ -335,7 +359,10 @@ mod tests {
 
     fn wanted(line: &str) -> Result<Wanted, String> {
         let words: Vec<_> = line.split(' ').map(str::as_bytes).collect();
-        of_reserve(words[0], &words[1..]).map_err(|refusal| match refusal {
+        let (pairs, []) = words[1..].as_chunks::<2>() else {
+            panic!("{line}");
+        };
+        of_reserve(words[0], pairs).map_err(|refusal| match refusal {
             Reply::Error(text) => text.into_owned(),
             other => panic!("{other:?}"),
         })

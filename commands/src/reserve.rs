@@ -9,9 +9,9 @@ pub(crate) fn reserve<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let [name, key, capacity, pairs @ ..] = args else {
         return Err(Reply::wrong_arity(args[0]));
     };
-    if pairs.len() % 2 != 0 {
+    let (pairs, []) = pairs.as_chunks::<2>() else {
         return Err(Reply::wrong_arity(name));
-    }
+    };
     let wanted = options::of_reserve(capacity, pairs)?;
     store.make(key, &wanted)?;
     Ok(Reply::OK)

@@ -28,6 +28,9 @@ pub trait Store {
     /// [`MakeError`]. Nothing has changed then.
     fn make(&self, key: &[u8], wanted: &Wanted) -> Result<Arc<Self::Kept>, MakeError>;
 
+    /// Called when a command that reads has looked for this number of items in a key that does not exist.
+    fn missed(&self, _lookups: usize) {}
+
     /// The options of filters that inserts create.
     fn defaults(&self) -> Options {
         Options::default()
@@ -115,6 +118,21 @@ impl From<MakeError> for Reply {
 #[inline]
 pub(crate) fn filter_of<K: AsRef<Filter>>(kept: &Arc<K>) -> &Filter {
     (**kept).as_ref()
+}
+
+/// As [`Store::with`], for a command that reads `lookups` times.
+#[inline]
+pub(crate) fn read<S: Store, R>(
+    store: &S,
+    key: &[u8],
+    lookups: usize,
+    work: impl FnOnce(&Arc<S::Kept>) -> R,
+) -> Result<Option<R>, Reply> {
+    let found = store.with(key, work)?;
+    if found.is_none() {
+        store.missed(lookups);
+    }
+    Ok(found)
 }
 
 /// Returns the filter of `key`, which stays available after [`Store::with`] would have returned.

@@ -5,12 +5,14 @@ use crate::{
     command::{
         Access::{self, Read, Write},
         Answer, Args, Argument,
-        ArgumentKind::{Bytes, Flag, Float, Integer},
+        ArgumentKind::{Bytes, Flag, Integer},
         AtOnce, Command,
         Cost::{self, Allocation, Constant, Growth, PerItem, Snapshot},
         Effect, Together,
     },
-    dump, many, reserve, touch,
+    dump, many,
+    options::OPTIONS,
+    reserve, touch,
 };
 
 const KEY: Argument = Argument::KEY;
@@ -21,24 +23,14 @@ const POSITION: Argument = Argument::one("position", Integer);
 const ON_KEY: &[Argument] = &[KEY];
 const ON_ITEM: &[Argument] = &[KEY, ITEM];
 const ON_ITEMS: &[Argument] = &[KEY, ITEMS];
-const INSERT: &[Argument] = &[
-    KEY,
-    Argument::option("CAPACITY", "capacity", Integer),
-    Argument::option("NOCREATE", "nocreate", Flag),
-    ITEMS.after("ITEMS"),
-];
-const RESERVE: &[Argument] = &[
-    KEY,
-    Argument::one("capacity", Integer),
-    Argument::option("BUCKETSIZE", "bucketsize", Integer),
-    Argument::option("MAXITERATIONS", "maxiterations", Integer),
-    Argument::option("EXPANSION", "expansion", Integer),
-    Argument::option("ERROR", "rate", Float),
-    Argument::option("MAXCAPACITY", "maxcapacity", Integer),
-    Argument::option("WINDOW", "seconds", Integer),
-    Argument::option("EPOCHS", "epochs", Integer),
-    Argument::option("COUNTERS", "bits", Integer),
-];
+const INSERT: &[Argument] = &with_options::<12>(
+    &[KEY, Argument::option("CAPACITY", "capacity", Integer)],
+    &[
+        Argument::option("NOCREATE", "nocreate", Flag),
+        ITEMS.after("ITEMS"),
+    ],
+);
+const RESERVE: &[Argument] = &with_options::<10>(&[KEY, Argument::one("capacity", Integer)], &[]);
 const LOAD: &[Argument] = &[KEY, POSITION, Argument::one("data", Bytes)];
 
 /// The number of commands.
@@ -79,6 +71,26 @@ pub const fn commands<S: Store>() -> [Command<S>; COMMAND_COUNT] {
         command("CF.SCANDUMP", 3, Read, Snapshot, Effect::None, &[KEY, POSITION], dump::scan_dump, "Returns a piece of a dump of a filter"),
         command("CF.TOUCH", 3, Write, Constant, Effect::Touch, ON_ITEM, touch::touch, "Resets the time of an item if it is present"),
     ]
+}
+
+/// The arguments `before`, the options of new filters, and the arguments `after`.
+const fn with_options<const ALL: usize>(
+    before: &[Argument],
+    after: &[Argument],
+) -> [Argument; ALL] {
+    let parts = [before, &OPTIONS, after];
+    let mut all = [KEY; ALL];
+    let (mut part, mut index, mut next) = (0, 0, 0);
+    while part < parts.len() {
+        if index < parts[part].len() {
+            all[next] = parts[part][index];
+            (index, next) = (index + 1, next + 1);
+        } else {
+            (part, index) = (part + 1, 0);
+        }
+    }
+    assert!(next == ALL, "the number of arguments");
+    all
 }
 
 #[expect(

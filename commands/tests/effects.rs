@@ -52,6 +52,70 @@ fn a_host_is_told_what_has_changed() {
     assert_eq!(host.told(), Vec::<String>::new());
 }
 
+/// One command creates a key with options and adds to it, so that no key without them comes between.
+#[test]
+fn inserts_create_keys_with_the_options_of_reserve() {
+    let host = Host::new(true);
+    let yes = Ok(Reply::Insertions(vec![true; 2]));
+    let line = "CF.INSERT w window 60 EPOCHS 3 ERROR 0.001 CAPACITY 500 ITEMS a b";
+    assert_eq!(host.ask(line), yes);
+    // This host tells nothing of new filters with a window.
+    assert_eq!(host.told(), ["added w a,b"]);
+    let filter = host.filter("w");
+    let window = filter.window().expect("it was requested");
+    assert_eq!((window.length().as_secs(), window.epochs()), (60, 3));
+    assert_eq!(filter.options().rate, 0.001);
+    // The key exists, so that its options stay.
+    let line = "CF.INSERTNX w WINDOW 7 CAPACITY 9 ITEMS a c";
+    assert_eq!(host.ask(line), Ok(Reply::Integers(vec![0, 1])));
+    assert_eq!(host.told(), ["added w c"]);
+    let line = "CF.INSERTNX c COUNTERS 8 MAXCAPACITY 9000 BUCKETSIZE 4 MAXITERATIONS 7 ITEMS a";
+    assert_eq!(host.ask(line), Ok(Reply::Integers(vec![1])));
+    let filter = host.filter("c");
+    assert_eq!(filter.counter_bits(), 8);
+    assert!(filter.max_capacity() >= 9000);
+    let options = filter.options();
+    assert_eq!((options.bucket_size, options.max_iterations), (4, 7));
+    // Without a capacity it is that of the host, and the key reaches as far as any that an insert creates.
+    assert_eq!(options.capacity, 2000);
+    assert_eq!(host.ask("CF.INSERT f EXPANSION 0 ITEMS a b"), yes);
+    assert_eq!(host.filter("f").max_capacity(), 2000);
+    host.ask("CF.INSERT r ERROR 0.02 ITEMS a b").unwrap();
+    assert!(host.filter("r").max_capacity() >= 1 << 20);
+    host.told();
+    for (options, expected) in [
+        (
+            "WINDOW 60 COUNTERS 8",
+            "COUNTERS is for filters without a WINDOW",
+        ),
+        ("EPOCHS 3", "EPOCHS is for filters with a WINDOW"),
+        (
+            "ERROR 1",
+            "ERROR: value must be in the range [0.000000002, 1)",
+        ),
+        ("WINDOW +5", "Couldn't parse WINDOW"),
+        ("COLOR 5", "Unknown argument received"),
+        (
+            "WINDOW",
+            "ERR wrong number of arguments for 'cf.insert' command",
+        ),
+    ] {
+        let refused = refusal(host.ask(&format!("CF.INSERT none {options} ITEMS a")));
+        let is_cut = options == "WINDOW" && refused == "Couldn't parse WINDOW";
+        assert!(refused == expected || is_cut, "{options}: {refused}");
+    }
+    // Items that should expire do not go to a key where they would stay.
+    host.ask("CF.ADD plain a").unwrap();
+    host.told();
+    let refused = refusal(host.ask("CF.INSERTNX plain WINDOW 60 ITEMS b"));
+    assert!(
+        refused.starts_with("This filter has no window"),
+        "{refused}"
+    );
+    assert!(!host.filter("plain").contains(b"b"));
+    assert_eq!(host.told(), Vec::<String>::new());
+}
+
 #[test]
 fn a_host_is_told_what_commands_on_many_items_changed() {
     let host = Host::new(true);

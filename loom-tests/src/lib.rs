@@ -36,6 +36,9 @@ type Law<F> = Arc<dyn Fn(&F, &[usize]) + Send + Sync>;
 /// may miss interleavings, which is why there are others.)
 const MIN_ITERATIONS: usize = 10;
 
+/// The preemption bound if `GUIRA_LOOM_BOUND` does not say otherwise.
+const DEFAULT_BOUND: usize = 3;
+
 /// If an execution has more steps, loom considers it endless.
 const MAX_BRANCHES: usize = 5_000;
 
@@ -79,6 +82,8 @@ pub struct Scenario<F = Model<2>> {
     outcomes: BTreeSet<Vec<usize>>,
     deep_outcomes: BTreeSet<Vec<usize>>,
     mains: Option<Vec<usize>>,
+    /// What the bound of `holds` is before its reduction, at least.
+    least_bound: usize,
     /// The reduction of the bound in the mode of loads, and in that of exchanges.
     less: [usize; 2],
     loads_only: bool,
@@ -111,6 +116,7 @@ impl<F: Send + Sync + 'static> Scenario<F> {
             outcomes: BTreeSet::new(),
             deep_outcomes: BTreeSet::new(),
             mains: None,
+            least_bound: 1,
             less: [0, 1],
             loads_only: false,
         }
@@ -155,6 +161,14 @@ impl<F: Send + Sync + 'static> Scenario<F> {
     #[must_use]
     pub fn mains(mut self, mains: &[usize]) -> Self {
         self.mains = Some(mains.to_vec());
+        self
+    }
+
+    /// Raises a lower bound to this one: the scenario has too few interleavings, or not all of its
+    /// outcomes, below it.
+    #[must_use]
+    pub fn least_bound(mut self, bound: usize) -> Self {
+        self.least_bound = bound;
         self
     }
 
@@ -249,7 +263,7 @@ impl<F: Send + Sync + 'static> Scenario<F> {
     /// Weakens one thing, and expects the law to break with a message that contains `expected`.
     ///
     /// The bound increases step by step up to the full one, because most failures need only one or
-    /// two preemptions.
+    /// two preemptions. It increases to 3 even if the full one is lower, because some need three.
     ///
     /// # Panics
     ///
@@ -264,8 +278,10 @@ impl<F: Send + Sync + 'static> Scenario<F> {
             Weakness::Step(fault) => (fault, None),
             Weakness::Relaxed(step) => (Fault::None, Some(step)),
         };
-        let most = bound();
-        let bounds = (1..most.unwrap_or(4)).map(Some).chain([most]);
+        let most = bound().map(|bound| bound.max(DEFAULT_BOUND));
+        let bounds = (1..most.unwrap_or(DEFAULT_BOUND + 1))
+            .map(Some)
+            .chain([most]);
         for bound in bounds {
             for (exchanges, main) in self.ways() {
                 weaken(fault, relaxed, exchanges);
@@ -315,7 +331,7 @@ impl<F: Send + Sync + 'static> Scenario<F> {
     /// The preemption bound of a run that must hold.
     fn bound(&self, exchanges: bool) -> Option<usize> {
         let less = self.less[usize::from(exchanges)];
-        bound().map(|bound| bound.saturating_sub(less).max(1))
+        bound().map(|bound| bound.max(self.least_bound).saturating_sub(less).max(1))
     }
 
     fn explore(&self, bound: Option<usize>, main: usize, seen: &mut BTreeSet<Vec<usize>>) -> Run {
@@ -377,10 +393,10 @@ impl<F: Send + Sync + 'static> Scenario<F> {
     }
 }
 
-/// The full preemption bound: 3, or the value of `GUIRA_LOOM_BOUND`, where `none` means unbounded.
+/// The full preemption bound: [`DEFAULT_BOUND`], or the value of `GUIRA_LOOM_BOUND`, where `none` means unbounded.
 fn bound() -> Option<usize> {
     match std::env::var("GUIRA_LOOM_BOUND").as_deref() {
-        Err(_) => Some(3),
+        Err(_) => Some(DEFAULT_BOUND),
         Ok("none") => None,
         Ok(number) => Some(
             number

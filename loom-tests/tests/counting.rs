@@ -150,6 +150,7 @@ fn two_inserts(copies: usize) -> Scenario<Fixed> {
             assert_eq!(slots.len(), (copies + 2).div_ceil(4), "slots");
         })
         .outcomes(&[[1, 1]])
+        .least_bound(3)
 }
 
 /// A lookup, while another thread removes a copy and the slot moves: a copy is left at any time.

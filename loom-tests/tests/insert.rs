@@ -30,6 +30,7 @@ fn last_slot() -> Scenario {
     })
     .mains(&[0])
     .outcomes(&[[0, 1], [1, 0]])
+    .least_bound(3)
 }
 
 /// Two inserts and a remove in a filter that is full at first.
@@ -165,6 +166,7 @@ fn pair_of_a_move(from: usize) -> Scenario {
             }
         })
         .outcomes(&[[1, 1], [2, 1]])
+        .least_bound(3)
 }
 
 #[test]

@@ -27,6 +27,25 @@ fn holds() -> Scenario<Processes> {
     .outcomes(&[[1, 1, 1]])
 }
 
+/// Two threads of process 1 have died in holds of one stripe. Process 2 repairs it, and process 0 holds
+/// the stripe.
+fn holds_of_one_process() -> Scenario<Processes> {
+    let x = even(0);
+    Scenario::new("holds of one process", move || {
+        let all = Processes::new(3, &[&[x], &[]]);
+        all.die_in_hold(1, x);
+        all.die_in_hold(1, x);
+        all
+    })
+    .thread(move |all| all.hold(0, x))
+    .thread(|all| all.repair(2, 1))
+    .law(|all, results| {
+        assert_eq!(results[0], 1, "{HELD}");
+        all.at_rest(&[1]);
+    })
+    .outcomes(&[[1, 1]])
+}
+
 /// Process 1 dies with a reservation in `bucket`, and process 0 inserts the same item.
 fn reserved(bucket: usize) -> Scenario<Processes> {
     let x = even(0);
@@ -98,6 +117,16 @@ fn scan_of_the_dead(chunks: usize) -> Scenario<Processes> {
 #[test]
 fn the_hold_of_a_living_thread_stands() {
     holds().mains(&[0, 1]).large().holds();
+}
+
+#[test]
+fn the_holds_of_one_process_end_together() {
+    holds_of_one_process().mains(&[0, 1]).holds();
+}
+
+#[test]
+fn a_repairer_is_not_the_process_that_it_repairs() {
+    holds_of_one_process().must_fail(Fault::RepairerLives, "something is left for ever");
 }
 
 #[test]

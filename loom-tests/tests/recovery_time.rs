@@ -16,25 +16,32 @@ fn begun() -> ExpiringProcesses {
     all
 }
 
-/// Process 1 begins epoch 1 at time 10, and dies after `steps` steps of its record. Process 0 and process
-/// 2 tick at time 15.
+/// Process 1 begins epoch 4 at time 40, and dies after `steps` steps of its record. Process 0 and process
+/// 2 tick at time 45. The place of this beginning had that of epoch 0: a model knows those of four epochs.
 fn recorded(steps: usize) -> Scenario<ExpiringProcesses> {
     let tick = |all: &ExpiringProcesses, process: usize| {
-        // Before that, epoch 0 could end at time 15.
-        let has_begun = all.of(process).epoch() == 1;
-        has_begun && all.of(process).tick(LENGTH, 15)
+        // Before that, epoch 3 could end at time 45.
+        let has_begun = all.of(process).epoch() == 4;
+        has_begun && all.of(process).tick(LENGTH, 45)
     };
-    Scenario::new(&format!("{steps} steps of a record"), begun)
+    let third = || {
+        let all = begun();
+        for time in [10, 20, 30] {
+            assert!(all.of(0).tick(LENGTH, time));
+        }
+        all
+    };
+    Scenario::new(&format!("{steps} steps of a record"), third)
         .thread(move |all| {
-            all.die_in_tick(1, 10, steps);
+            all.die_in_tick(1, 40, steps);
             0_usize
         })
         .thread(move |all| tick(all, 0))
         .thread(move |all| tick(all, 2))
         .law(|all, _| {
-            assert_eq!(all.of(0).epoch(), 1, "{SHORT}");
+            assert_eq!(all.of(0).epoch(), 4, "{SHORT}");
             // It ends at last. A tick that finds no beginning records one.
-            let ends = all.of(0).tick(LENGTH, 25) || all.of(0).tick(LENGTH, 35);
+            let ends = all.of(0).tick(LENGTH, 55) || all.of(0).tick(LENGTH, 65);
             assert!(ends, "an epoch never ends");
         })
         .outcomes(&[[0, 0, 0]])

@@ -57,6 +57,7 @@ fn last_slot() -> Scenario<SemiSorted> {
     })
     .mains(&[0])
     .outcomes(&[[0, 1], [1, 0]])
+    .least_bound(3)
 }
 
 /// A remove of the only copy, while it is moved.

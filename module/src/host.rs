@@ -9,8 +9,10 @@ use crate::{
     slot::Slot,
     windows::{Saved, Windows},
 };
+use guira::BuildError;
 use guira_commands::{
     Answer, Args, Filter, Growth, GrowthError, MakeError, Options, Reply, Store, Wanted,
+    bytes_refused,
     dump::{Header, LoadError, Memory},
 };
 use std::{
@@ -353,24 +355,21 @@ fn refusal(error: &LoadError) -> Reply {
 
 /// The requested filter, which may grow to at most `limit` bytes.
 fn build(wanted: &Wanted, limit: usize, windows: &Windows) -> Result<Filter, Reply> {
-    /// The bytes of a bucket, and the most items in a bucket.
-    const BUCKET: (usize, usize) = (8, 6);
-    let refuse = |error: &dyn std::fmt::Display| Reply::Error(format!("ERR {error}").into());
+    // A table takes no memory until it is used, so the size of one that is too large is known from itself.
+    let refuse = |error: BuildError| match bytes_refused(&error) {
+        Some(needed) if needed > limit => TooLarge::Now { needed, limit }.into(),
+        _ => Reply::Error(format!("ERR {error}").into()),
+    };
     let options = wanted.options;
-    // A lower bound of the needed memory, computed before anything is allocated.
-    let needed = options.capacity / BUCKET.1 * BUCKET.0;
-    if needed > limit {
-        return Err(TooLarge::Now { needed, limit }.into());
-    }
     let growth = growth(wanted, limit).map_err(|error| match error {
         GrowthError::Memory { needed } => TooLarge::Grown { needed, limit }.into(),
-        GrowthError::Build(error) => refuse(&error),
+        GrowthError::Build(error) => refuse(error),
     })?;
     let filter = match wanted.window {
         Some(window) => Filter::build_window(options, growth, window, windows.clock()),
         None => Filter::build(options, growth),
     };
-    let filter = filter.map_err(|error| refuse(&error))?;
+    let filter = filter.map_err(refuse)?;
     match filter.memory_usage() {
         needed if needed > limit => Err(TooLarge::Now { needed, limit }.into()),
         _ => Ok(filter),

@@ -1,7 +1,7 @@
 //! The settings: in the engine's configuration file, by `CONFIG SET`, or as module arguments.
 
 use crate::engine::{Context, Fraction, Number, SettingError};
-use guira_commands::{DEFAULT_CAPACITY as CAPACITY, MAX_EXPANSION, Options};
+use guira_commands::{DEFAULT_CAPACITY as CAPACITY, MAX_CAPACITY, MAX_EXPANSION, Options, number};
 use thiserror::Error;
 
 const MIB: i64 = 1 << 20;
@@ -39,7 +39,7 @@ static DEFAULT_ERROR_RATE: Fraction = Fraction::new(
 
 const MOST_ITEMS: i64 = 1 << 40;
 const MOST_THREADS: i64 = 64;
-const MOST_CAPACITY: i64 = 1 << 30;
+const MOST_CAPACITY: i64 = MAX_CAPACITY;
 const MOST_EXPANSION: i64 = MAX_EXPANSION as i64;
 
 /// The values that apply unless the engine's configuration file has others.
@@ -176,7 +176,7 @@ pub(crate) fn parse(arguments: &[&[u8]]) -> Result<Defaults, ArgumentError> {
 /// Parses a number of bytes, with the engine's memory units.
 fn bytes(text: &str) -> Option<i64> {
     let text = text.to_ascii_lowercase();
-    let (number, unit) = match text.find(|c: char| c.is_ascii_alphabetic()) {
+    let (digits, unit) = match text.find(|c: char| c.is_ascii_alphabetic()) {
         Some(at) => text.split_at(at),
         None => (&text[..], ""),
     };
@@ -190,7 +190,7 @@ fn bytes(text: &str) -> Option<i64> {
         "gb" => 1 << 30,
         _ => return None,
     };
-    number.parse::<i64>().ok()?.checked_mul(unit)
+    number::<i64>(digits.as_bytes())?.checked_mul(unit)
 }
 
 /// Registers all settings with the engine, and applies the values of its configuration file.

@@ -180,7 +180,11 @@ impl ExpiringSettings {
     }
 }
 
-fn choice<T: Copy>(name: &str, value: &Bound<'_, PyAny>, choices: &[(&str, T)]) -> PyResult<T> {
+pub(crate) fn choice<T: Copy>(
+    name: &str,
+    value: &Bound<'_, PyAny>,
+    choices: &[(&str, T)],
+) -> PyResult<T> {
     let found = value.extract::<&str>().ok().and_then(|text| {
         let mut choices = choices.iter();
         choices.find(|(choice, _)| *choice == text)

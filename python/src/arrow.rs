@@ -9,12 +9,12 @@
 
 use crate::{
     arguments::Items,
-    batch::{Hashes, Keys, Stop},
+    batch::{Hashed, Hashes, Keys, Nulls, Stop},
     buffer::{COPIED, MOST, copy_shared},
     item::Rule,
 };
 use arrow_array::{
-    Array, ArrayReader, ArrayRef, FixedSizeBinaryArray, OffsetSizeTrait,
+    AnyDictionaryArray, Array, ArrayReader, ArrayRef, FixedSizeBinaryArray, OffsetSizeTrait,
     cast::AsArray,
     ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi},
     ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream},
@@ -61,12 +61,6 @@ impl Column {
                 data.validate_nulls()
             });
             checked.map_err(refused)?;
-            if chunk.null_count() > 0 {
-                return Err(PyValueError::new_err(format!(
-                    "a column with {} nulls: drop them first",
-                    chunk.null_count()
-                )));
-            }
         }
         let len = chunks.iter().map(|chunk| chunk.len()).sum();
         Ok(Some(Self { chunks, len }))
@@ -76,12 +70,30 @@ impl Column {
         self.len
     }
 
-    pub(crate) fn hashes(&self, keys: &Keys<'_>) -> Result<Vec<u64>, Stop> {
+    pub(crate) fn hashes(&self, keys: &Keys<'_>) -> Result<Hashed, Stop> {
         let mut hashes = Hashes::reserved(self.len)?;
+        let mut present = Vec::new();
         for chunk in &self.chunks {
-            hash(chunk, keys, &mut hashes)?;
+            let first = hashes.len();
+            let of_chunk = hash(chunk, keys, &mut hashes)?;
+            if !of_chunk.is_empty() || !present.is_empty() {
+                reserve(&mut present, hashes.len() - present.len())?;
+                present.resize(first, true);
+                present.extend(of_chunk);
+                present.resize(hashes.len(), true);
+            }
         }
-        Ok(hashes)
+        let nulls = present.iter().filter(|&&present| !present).count();
+        if nulls > 0 && !matches!(keys, Keys::Items(_, Nulls::Absent)) {
+            let hint = match keys {
+                Keys::Items(..) => ", or pass nulls='absent'",
+                Keys::Hashes => "",
+            };
+            return Err(Stop::Column(format!(
+                "a column with {nulls} nulls: drop them first{hint}"
+            )));
+        }
+        Ok(Hashed::of(hashes, present))
     }
 }
 
@@ -93,19 +105,23 @@ fn check_type(data_type: &DataType, keys: &Keys<'_>) -> PyResult<()> {
         data_type,
         Utf8 | LargeUtf8 | Utf8View | Binary | LargeBinary | BinaryView | FixedSizeBinary(_)
     );
+    // The values of a categorical column.
+    if let (Dictionary(_, values), Keys::Items(..)) = (data_type, keys) {
+        return check_type(values, keys);
+    }
     let allowed = match keys {
         Keys::Hashes => *data_type == UInt64,
-        Keys::Items(rule) => is_bytes || is_int && rule.items == Items::Any,
+        Keys::Items(rule, _) => is_bytes || is_int && rule.items == Items::Any,
     };
     if allowed {
         return Ok(());
     }
     let wanted = match keys {
         Keys::Hashes => "hashes are of type UInt64",
-        Keys::Items(rule) if rule.items == Items::Bytes => {
+        Keys::Items(rule, _) if rule.items == Items::Bytes => {
             "items of this filter are of a string or binary type, as it has items='bytes'"
         }
-        Keys::Items(_) => {
+        Keys::Items(..) => {
             "items are of an integer, string or binary type; of a table, pass one column"
         }
     };
@@ -163,8 +179,75 @@ fn refused(error: arrow_schema::ArrowError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// Appends the hashes of a chunk of a type that `check_type` has allowed.
-fn hash(chunk: &dyn Array, keys: &Keys<'_>, hashes: &mut Vec<u64>) -> Result<(), Stop> {
+/// Appends the hashes of a chunk of a type that `check_type` has allowed. Returns which values are no
+/// nulls, or nothing if none is one. The hash of a null is any number.
+fn hash(chunk: &dyn Array, keys: &Keys<'_>, hashes: &mut Vec<u64>) -> Result<Vec<bool>, Stop> {
+    let present = present(chunk)?;
+    match chunk.as_any_dictionary_opt() {
+        Some(dictionary) => hash_dictionary(dictionary, present, keys, hashes),
+        None => {
+            hash_values(chunk, &present, keys, hashes)?;
+            Ok(present)
+        }
+    }
+}
+
+/// Which values are no nulls, or nothing if none is one.
+fn present(chunk: &dyn Array) -> Result<Vec<bool>, Stop> {
+    let Some(nulls) = chunk.nulls().filter(|nulls| nulls.null_count() > 0) else {
+        return Ok(Vec::new());
+    };
+    let mut bits = Vec::new();
+    copy_of(nulls.validity(), &mut bits)?;
+    let mut present = Hashes::reserved(chunk.len())?;
+    let places = nulls.offset()..nulls.offset() + chunk.len();
+    present.extend(places.map(|place| bits[place / 8] >> (place % 8) & 1 == 1));
+    Ok(present)
+}
+
+/// The hashes of a categorical column: each value is hashed once.
+fn hash_dictionary(
+    dictionary: &dyn AnyDictionaryArray,
+    mut present: Vec<bool>,
+    keys: &Keys<'_>,
+    hashes: &mut Vec<u64>,
+) -> Result<Vec<bool>, Stop> {
+    let values = dictionary.values();
+    let mut of_values = Hashes::reserved(values.len())?;
+    let present_values = hash(values, keys, &mut of_values)?;
+    let mut places = Hashes::reserved(dictionary.len())?;
+    // As hashes, because those of integers are the integers themselves.
+    hash_values(dictionary.keys(), &[], &Keys::Hashes, &mut places)?;
+    if !present_values.is_empty() && present.is_empty() {
+        reserve(&mut present, dictionary.len())?;
+        present.resize(dictionary.len(), true);
+    }
+    for (item, place) in places.into_iter().enumerate() {
+        let is_null = present.get(item) == Some(&false);
+        let place = usize::try_from(place).unwrap_or(usize::MAX);
+        if let (false, Some(false)) = (is_null, present_values.get(place)) {
+            present[item] = false;
+        }
+        hashes.push(match of_values.get(place) {
+            Some(&hash) => hash,
+            None if is_null => 0,
+            None => {
+                return Err(Stop::Column(format!(
+                    "the category of item {item} of the column is {place}, and there are {}",
+                    of_values.len()
+                )));
+            }
+        });
+    }
+    Ok(present)
+}
+
+fn hash_values(
+    chunk: &dyn Array,
+    present: &[bool],
+    keys: &Keys<'_>,
+    hashes: &mut Vec<u64>,
+) -> Result<(), Stop> {
     macro_rules! ints {
         ($kind:ty) => {{
             let mut copy = Vec::new();
@@ -173,15 +256,26 @@ fn hash(chunk: &dyn Array, keys: &Keys<'_>, hashes: &mut Vec<u64>) -> Result<(),
                 // Signed ones are widened with their sign.
                 let ints = copy.iter().map(|&int| int as i64 as u64);
                 match keys {
-                    Keys::Items(rule) => hashes.extend(ints.map(|int| rule.hash_u64(int))),
+                    Keys::Items(rule, _) => hashes.extend(ints.map(|int| rule.hash_u64(int))),
                     Keys::Hashes => hashes.extend(ints),
                 }
             }
             return Ok(());
         }};
     }
-    let Keys::Items(rule) = keys else {
-        ints!(UInt64Type);
+    match chunk.data_type() {
+        DataType::Int8 => ints!(Int8Type),
+        DataType::Int16 => ints!(Int16Type),
+        DataType::Int32 => ints!(Int32Type),
+        DataType::Int64 => ints!(Int64Type),
+        DataType::UInt8 => ints!(UInt8Type),
+        DataType::UInt16 => ints!(UInt16Type),
+        DataType::UInt32 => ints!(UInt32Type),
+        DataType::UInt64 => ints!(UInt64Type),
+        _ => {}
+    }
+    let Keys::Items(rule, _) = keys else {
+        unreachable!("hashes and categories are integers");
     };
     let is_text = matches!(
         chunk.data_type(),
@@ -190,6 +284,8 @@ fn hash(chunk: &dyn Array, keys: &Keys<'_>, hashes: &mut Vec<u64>) -> Result<(),
     let mut values = Values {
         rule,
         is_text,
+        present,
+        first: hashes.len(),
         hashes,
     };
     macro_rules! with_offsets {
@@ -207,14 +303,6 @@ fn hash(chunk: &dyn Array, keys: &Keys<'_>, hashes: &mut Vec<u64>) -> Result<(),
         }};
     }
     match chunk.data_type() {
-        DataType::Int8 => ints!(Int8Type),
-        DataType::Int16 => ints!(Int16Type),
-        DataType::Int32 => ints!(Int32Type),
-        DataType::Int64 => ints!(Int64Type),
-        DataType::UInt8 => ints!(UInt8Type),
-        DataType::UInt16 => ints!(UInt16Type),
-        DataType::UInt32 => ints!(UInt32Type),
-        DataType::UInt64 => ints!(UInt64Type),
         DataType::Utf8 => with_offsets!(chunk.as_string::<i32>()),
         DataType::LargeUtf8 => with_offsets!(chunk.as_string::<i64>()),
         DataType::Binary => with_offsets!(chunk.as_binary::<i32>()),
@@ -233,10 +321,20 @@ fn hash(chunk: &dyn Array, keys: &Keys<'_>, hashes: &mut Vec<u64>) -> Result<(),
 struct Values<'a> {
     rule: &'a Rule,
     is_text: bool,
+    /// Which values of the chunk are no nulls; empty if none is one.
+    present: &'a [bool],
+    /// The number of hashes before those of the chunk.
+    first: usize,
     hashes: &'a mut Vec<u64>,
 }
 
 impl Values<'_> {
+    /// Whether the next value is a null, whose bytes may be anything.
+    fn is_null(&self) -> bool {
+        let item = self.hashes.len() - self.first;
+        self.present.get(item) == Some(&false)
+    }
+
     /// Values that follow each other in `data`.
     fn of_offsets<O: OffsetSizeTrait + Pod>(
         &mut self,
@@ -283,7 +381,9 @@ impl Values<'_> {
             for &bits in &copy {
                 let view = ByteView::from(bits);
                 let (len, offset) = (view.length as usize, view.offset as usize);
-                if len <= INLINE {
+                if self.is_null() {
+                    self.hashes.push(0);
+                } else if len <= INLINE {
                     self.push(bits.to_le_bytes().get(4..4 + len))?;
                 } else {
                     let place = offset..offset.saturating_add(len);
@@ -314,6 +414,10 @@ impl Values<'_> {
 
     /// Appends the hash of a copied value; `None` is outside of the copy.
     fn push(&mut self, value: Option<&[u8]>) -> Result<(), Stop> {
+        if self.is_null() {
+            self.hashes.push(0);
+            return Ok(());
+        }
         let value = value.ok_or_else(|| self.outside())?;
         let hash = if self.is_text {
             let text = str::from_utf8(value).map_err(|error| {
@@ -339,11 +443,15 @@ impl Values<'_> {
     }
 }
 
+fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<(), Stop> {
+    let reserved = values.try_reserve(more);
+    reserved.map_err(|_| Stop::Memory(more.saturating_mul(size_of::<T>())))
+}
+
 /// Replaces `copy` by the values of memory that other threads may write.
 fn copy_of<T: Pod>(values: &[T], copy: &mut Vec<T>) -> Result<(), Stop> {
     copy.clear();
-    let reserved = copy.try_reserve(values.len());
-    reserved.map_err(|_| Stop::Memory(size_of_val(values)))?;
+    reserve(copy, values.len())?;
     copy.resize(values.len(), T::zeroed());
     // SAFETY: the bytes of `values` are readable.
     unsafe { copy_shared(values.as_ptr().cast(), bytemuck::cast_slice_mut(copy)) };

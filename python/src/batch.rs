@@ -4,6 +4,7 @@
 //! return to it can take milliseconds while other threads compete.
 
 use crate::{
+    arguments::choice,
     buffer::{self, View},
     direct,
     errors::{batch_error, out_of_memory, raised_at},
@@ -12,13 +13,11 @@ use crate::{
     tokens::TRIES,
 };
 use guira::{BatchError, InsertError};
-#[cfg(feature = "arrow")]
-use pyo3::exceptions::PyValueError;
 use pyo3::{
     buffer::PyUntypedBuffer,
-    exceptions::PyTypeError,
+    exceptions::{PyTypeError, PyValueError},
     prelude::*,
-    types::{PyByteArray, PyBytes, PyList, PyMemoryView, PyString, PyTuple},
+    types::{PyByteArray, PyBytes, PyFloat, PyList, PyMemoryView, PyString, PyTuple},
 };
 use std::{collections::TryReserveError, thread};
 
@@ -31,15 +30,86 @@ const CHUNK: usize = 1 << 10;
 /// What a batch consists of.
 #[derive(Clone, Copy)]
 pub(crate) enum Keys<'a> {
-    Items(&'a Rule),
+    Items(&'a Rule, Nulls),
     /// Hashes that `hash_of` returned.
     Hashes,
+}
+
+/// What the nulls of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nulls {
+    /// No items: they are never present, and not added.
+    Absent,
+    Refused,
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Nulls {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let choices = [("absent", Self::Absent), ("error", Self::Refused)];
+        choice("nulls", &value, &choices)
+    }
+}
+
+/// The hashes of a batch that may have nulls.
+pub(crate) struct Hashed {
+    /// Those of the items that are no nulls.
+    pub(crate) hashes: Vec<u64>,
+    /// Which items have a hash; `None` if all have one.
+    pub(crate) present: Option<Vec<bool>>,
+}
+
+impl Hashed {
+    /// One hash per item, whatever it is for a null. `present` is empty if there are no nulls.
+    pub(crate) fn of(mut hashes: Vec<u64>, present: Vec<bool>) -> Self {
+        if present.is_empty() {
+            return Self {
+                hashes,
+                present: None,
+            };
+        }
+        let mut flags = present.iter();
+        hashes.retain(|_| flags.next() == Some(&true));
+        Self {
+            hashes,
+            present: Some(present),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.present.as_ref().map_or(self.hashes.len(), Vec::len)
+    }
+
+    /// The item that has the hash at `place`.
+    fn item_at(&self, place: usize) -> usize {
+        let Some(present) = &self.present else {
+            return place;
+        };
+        let mut items = (0..present.len()).filter(|&item| present[item]);
+        items.nth(place).unwrap_or(present.len())
+    }
+
+    /// Moves the answers of the hashes, which come first, to their items. Those of nulls are false.
+    fn spread(&self, answers: &mut [bool]) {
+        let Some(present) = &self.present else {
+            return;
+        };
+        let mut left = self.hashes.len();
+        for (item, &present) in present.iter().enumerate().rev() {
+            // Answers move back only, so none is overwritten before it has moved.
+            answers[item] = present && {
+                left -= 1;
+                answers[left]
+            };
+        }
+    }
 }
 
 impl Keys<'_> {
     fn hash(&self, item: &Bound<'_, PyAny>) -> PyResult<u64> {
         match self {
-            Self::Items(rule) => rule.hash(item),
+            Self::Items(rule, _) => rule.hash(item),
             Self::Hashes => item.extract(),
         }
     }
@@ -74,8 +144,7 @@ pub(crate) enum Stop {
     Refused(Refused),
     /// This item is not text.
     Text(usize),
-    /// What is wrong with an Arrow column.
-    #[cfg(feature = "arrow")]
+    /// What is wrong with the values of a column or an array.
     Column(String),
     Memory(usize),
     /// What a signal handler raised.
@@ -96,7 +165,7 @@ impl Hashes {
 
 /// The items of a batch.
 enum Source {
-    Hashes(Vec<u64>),
+    Hashes(Hashed),
     /// The buffer keeps the memory of the view. Without one, the caller's array does.
     View(View, #[allow(dead_code)] Option<PyUntypedBuffer>),
     #[cfg(feature = "arrow")]
@@ -152,18 +221,19 @@ pub(crate) fn answers<'py>(
 
 impl<'a> Batch<'a> {
     fn of(items: &Bound<'_, PyAny>, keys: Keys<'a>) -> PyResult<Self> {
-        let listed = |source| {
+        let listed = |hashed| {
             Ok(Self {
-                source: Source::Hashes(source),
+                source: Source::Hashes(hashed),
                 keys,
                 is_array: false,
             })
         };
         if let Ok(list) = items.cast_exact::<PyList>() {
-            return listed(hashes_of_list(&keys, list)?);
+            return listed(Hashed::of(hashes_of_list(&keys, list)?, Vec::new()));
         }
         if let Ok(tuple) = items.cast_exact::<PyTuple>() {
-            return listed(hashes(&keys, tuple.len(), tuple.iter().map(Ok))?);
+            let items = tuple.iter().map(Ok);
+            return listed(hashes(&keys, tuple.len(), items, |_| false)?);
         }
         let array = |source| {
             Ok(Self {
@@ -186,7 +256,10 @@ impl<'a> Batch<'a> {
             return array(Source::Arrow(column));
         }
         let is_array = items.hasattr("dtype")?;
-        let source = Source::Hashes(hashes(&keys, 0, items.try_iter()?)?);
+        // The values of an array of objects, such as a column of pandas, may be nulls.
+        let may_be_null = is_array && matches!(keys, Keys::Items(_, Nulls::Absent));
+        let is_null = |item: &Bound<'_, PyAny>| may_be_null && is_null(item);
+        let source = Source::Hashes(hashes(&keys, 0, items.try_iter()?, is_null)?);
         Ok(Self {
             source,
             keys,
@@ -196,7 +269,7 @@ impl<'a> Batch<'a> {
 
     fn len(&self) -> usize {
         match &self.source {
-            Source::Hashes(hashes) => hashes.len(),
+            Source::Hashes(hashed) => hashed.len(),
             Source::View(view, _) => view.len(),
             #[cfg(feature = "arrow")]
             Source::Arrow(column) => column.len(),
@@ -214,11 +287,11 @@ impl<'a> Batch<'a> {
         };
         let few = target.has_gil;
         let outcome = match &self.source {
-            Source::Hashes(hashes) => without_gil(py, few, || target.take(hashes)),
+            Source::Hashes(hashed) => without_gil(py, few, || target.take_hashed(hashed)),
             Source::View(view, _) if view.is_total() => without_gil(py, few, || {
                 view.for_each_chunk(keys, |hashes| target.take(hashes))
             }),
-            // All hashes come first, so that no item is in the filter if one of them is not text.
+            // All hashes come first, so that no item is in the filter if one of them is none.
             Source::View(view, _) => without_gil(py, few, || {
                 let mut all = Hashes::reserved(view.len())?;
                 view.for_each_chunk(keys, |hashes| {
@@ -228,7 +301,9 @@ impl<'a> Batch<'a> {
                 target.take(&all)
             }),
             #[cfg(feature = "arrow")]
-            Source::Arrow(column) => without_gil(py, few, || target.take(&column.hashes(keys)?)),
+            Source::Arrow(column) => {
+                without_gil(py, few, || target.take_hashed(&column.hashes(keys)?))
+            }
         };
         outcome.map_err(|stop| self.exception(py, stop))
     }
@@ -241,7 +316,6 @@ impl<'a> Batch<'a> {
                 Why::Raised(error) => raised_at(py, index, error),
             },
             Stop::Signal(error) => error,
-            #[cfg(feature = "arrow")]
             Stop::Column(text) => PyValueError::new_err(text),
             Stop::Memory(bytes) => out_of_memory(format!("{bytes} bytes")),
             Stop::Text(item) => {
@@ -311,6 +385,22 @@ impl Target<'_> {
         Ok(())
     }
 
+    /// The whole batch, whose nulls the operation does not see.
+    fn take_hashed(&mut self, hashed: &Hashed) -> Result<(), Stop> {
+        match self.take(&hashed.hashes) {
+            Ok(()) if self.answers.is_empty() => Ok(()),
+            Ok(()) => {
+                hashed.spread(self.answers);
+                Ok(())
+            }
+            Err(Stop::Refused(mut refused)) => {
+                refused.index = hashed.item_at(refused.index);
+                Err(Stop::Refused(refused))
+            }
+            Err(stop) => Err(stop),
+        }
+    }
+
     /// Lets other threads return their tokens, without the GIL. Ctrl-C ends the batch.
     #[cold]
     fn await_token(&mut self) -> Result<(), Stop> {
@@ -336,7 +426,7 @@ fn hashes_of_list(keys: &Keys<'_>, list: &Bound<'_, PyList>) -> PyResult<Vec<u64
     let mut hashes = reserved(len)?;
     for at in 0..len {
         let hash = match keys {
-            Keys::Items(rule) => direct::hash_at(rule, list, at),
+            Keys::Items(rule, _) => direct::hash_at(rule, list, at),
             Keys::Hashes => None,
         };
         hashes.push(match hash {
@@ -357,19 +447,40 @@ fn hashes<'py>(
     keys: &Keys<'_>,
     len: usize,
     items: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
-) -> PyResult<Vec<u64>> {
+    is_null: impl Fn(&Bound<'py, PyAny>) -> bool,
+) -> PyResult<Hashed> {
     let mut hashes = reserved(len)?;
+    let mut present = Vec::new();
     for item in items {
         let item = item?;
         if hashes.len() == hashes.capacity() {
             hashes.try_reserve(1).map_err(no_hashes)?;
         }
-        hashes.push(match keys.hash(&item) {
-            Ok(hash) => hash,
-            Err(error) => return Err(note(item.py(), error, hashes.len())),
+        let is_item = !is_null(&item);
+        if !is_item && present.is_empty() {
+            present.try_reserve(hashes.len()).map_err(no_hashes)?;
+            present.resize(hashes.len(), true);
+        }
+        if !is_item || !present.is_empty() {
+            present.try_reserve(1).map_err(no_hashes)?;
+            present.push(is_item);
+        }
+        hashes.push(match is_item.then(|| keys.hash(&item)) {
+            Some(Ok(hash)) => hash,
+            Some(Err(error)) => return Err(note(item.py(), error, hashes.len())),
+            None => 0,
         });
     }
-    Ok(hashes)
+    Ok(Hashed::of(hashes, present))
+}
+
+/// Whether a value of an array of objects stands for none: None, NaN, and what pandas has for both.
+fn is_null(item: &Bound<'_, PyAny>) -> bool {
+    if let Ok(number) = item.cast::<PyFloat>() {
+        return number.value().is_nan();
+    }
+    let name = item.get_type().name();
+    item.is_none() || name.is_ok_and(|name| name == "NAType" || name == "NaTType")
 }
 
 fn reserved(len: usize) -> PyResult<Vec<u64>> {

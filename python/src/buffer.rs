@@ -107,7 +107,7 @@ impl View {
     pub(crate) fn suits(&self, keys: &Keys<'_>) -> bool {
         match keys {
             Keys::Hashes => self.kind == Kind::Unsigned && self.width == 8,
-            Keys::Items(rule) => {
+            Keys::Items(rule, _) => {
                 rule.items == Items::Any || !matches!(self.kind, Kind::Unsigned | Kind::Signed)
             }
         }
@@ -117,9 +117,10 @@ impl View {
         self.items
     }
 
-    /// True if each value of the memory is an item. Code points need not be.
+    /// True if each value of the memory is an item. Code points need not be, nor bytes that may have lost
+    /// zeros.
     pub(crate) fn is_total(&self) -> bool {
-        self.kind != Kind::Wide
+        !matches!(self.kind, Kind::Wide | Kind::Padded)
     }
 
     /// Passes the hashes of all items to `sink`, in order, some at a time.
@@ -142,10 +143,14 @@ impl View {
         let most = (COPIED / self.width.max(1)).clamp(1, MOST);
         let mut bytes = Hashes::reserved(most.min(self.items) * self.width)?;
         let mut hashes = Hashes::reserved(most.min(self.items))?;
+        let mut padding = Padding::default();
         for first in (0..self.items).step_by(most) {
             let items = most.min(self.items - first);
             bytes.resize(items * self.width, 0);
             self.copy(first, &mut bytes);
+            if self.kind == Kind::Padded && self.width > 0 {
+                padding.check(&bytes, self.width, first)?;
+            }
             hashes.clear();
             self.hash(keys, items, &bytes, &mut hashes)
                 .map_err(|item| Stop::Text(first + item))?;
@@ -182,7 +187,7 @@ impl View {
             let ints = (first..self.items.min(first + MOST)).map(int);
             hashes.clear();
             match keys {
-                Keys::Items(rule) => hashes.extend(ints.map(|int| rule.hash_u64(int))),
+                Keys::Items(rule, _) => hashes.extend(ints.map(|int| rule.hash_u64(int))),
                 Keys::Hashes => hashes.extend(ints),
             }
             sink(&hashes)?;
@@ -227,7 +232,7 @@ impl View {
         bytes: &[u8],
         hashes: &mut Vec<u64>,
     ) -> Result<(), usize> {
-        let Keys::Items(rule) = keys else {
+        let Keys::Items(rule, _) = keys else {
             unreachable!("hashes are integers");
         };
         match (self.kind, self.width) {
@@ -259,6 +264,42 @@ impl View {
         self.copy(item, &mut bytes);
         bytes
     }
+}
+
+/// What an array of byte strings says of the zeros at their ends. numpy adds them to short items, and does
+/// not tell them from zeros of an item. Text has none of its own, but digests do.
+#[derive(Default)]
+struct Padding {
+    /// The first item that ends in zeros.
+    short: Option<usize>,
+    has_binary: bool,
+}
+
+impl Padding {
+    /// Refuses items, from `first` on, whose zeros may be their own.
+    fn check(&mut self, rows: &[u8], width: usize, first: usize) -> Result<(), Stop> {
+        for (item, row) in rows.chunks_exact(width).enumerate() {
+            let bytes = without_padding(row);
+            if self.short.is_none() && bytes.len() < width {
+                self.short = Some(first + item);
+            }
+            self.has_binary = self.has_binary || !is_text(bytes);
+            if let (Some(short), true) = (self.short, self.has_binary) {
+                return Err(Stop::Column(format!(
+                    "item {short} of the array ends in zeros, which numpy takes for padding, and the array \
+                     has bytes that are no text: use `.view(\"V{width}\")` if all {width} bytes of an item \
+                     count, and `.tolist()` if zeros at its end do not"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// UTF-8 without control characters, except those of white space.
+fn is_text(bytes: &[u8]) -> bool {
+    let is_control = |&byte: &u8| byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r');
+    !bytes.iter().any(is_control) && str::from_utf8(bytes).is_ok()
 }
 
 /// An integer in the memory of another object.
@@ -422,7 +463,7 @@ fn layout(buffer: &PyUntypedBuffer, keys: &Keys<'_>) -> PyResult<(Kind, usize, i
         Keys::Hashes if found.0 != Kind::Unsigned || size != 8 => {
             refuse("hashes are 64-bit unsigned integers (uint64)")
         }
-        Keys::Items(rule)
+        Keys::Items(rule, _)
             if rule.items == Items::Bytes && matches!(found.0, Kind::Unsigned | Kind::Signed) =>
         {
             refuse("items of this filter are bytes or str, as it has items='bytes'")

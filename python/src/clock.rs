@@ -91,14 +91,13 @@ impl Clock {
         }
     }
 
-    /// Sets a manual clock, and begins the epochs that are due. True if an epoch began; an error if
-    /// the clock would go back from the reading that the error has.
-    pub(crate) fn set(&self, filter: &ExpiringFilter, reading: u64) -> Result<bool, Duration> {
+    /// Sets a manual clock, and begins the epochs that are due. True if an epoch began.
+    ///
+    /// A reading that is not later than the last one is no news: readings of several threads overtake
+    /// each other.
+    pub(crate) fn set(&self, filter: &ExpiringFilter, reading: u64) -> bool {
         let before = self.reading.fetch_max(reading, SeqCst);
-        if before > reading {
-            return Err(Duration::from_nanos(before));
-        }
-        Ok(self.begin_due(filter))
+        before <= reading && self.begin_due(filter)
     }
 
     /// True if an epoch has to begin. A manual clock moves in `set` only, which begins them.

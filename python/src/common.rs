@@ -100,9 +100,16 @@ macro_rules! lookups {
             #[doc = concat!("    >>> ", $make_with_ani)]
             ///     >>> f.contains_many(["ani", "koel"])
             ///     [True, False]
-            #[pyo3(signature = (items, /))]
-            fn contains_many<'py>(&self, items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-                crate::common::contains(self, items, crate::batch::Keys::Items(self.rule()))
+            #[pyo3(
+                                signature = (items, /, *, nulls = crate::batch::Nulls::Absent),
+                                text_signature = "($self, items, /, *, nulls='absent')"
+                            )]
+            fn contains_many<'py>(
+                &self,
+                items: &Bound<'py, PyAny>,
+                nulls: crate::batch::Nulls,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                crate::common::contains(self, items, crate::batch::Keys::Items(self.rule(), nulls))
             }
 
             /// `contains_many` with hashes.
@@ -231,13 +238,21 @@ macro_rules! changes {
             /// Arrow, such as a polars Series. The GIL is released once. FullError has the `index`
             /// of the first item that was not added.
             ///
+            /// nulls: what the nulls of a column are: "absent", so not added, or "error".
+            ///
+            /// numpy strips zeros from the ends of items of dtype `S`. ValueError if an array of them has
+            /// items that end in zeros, and bytes that are no text: use `.view("V20")` if all count.
+            ///
             #[doc = concat!("    >>> f = ", $make)]
             ///     >>> f.update(["ani", "koel"])
             ///     >>> len(f)
             ///     2
-            #[pyo3(signature = (items, /))]
-            fn update(&self, items: &Bound<'_, PyAny>) -> PyResult<()> {
-                crate::common::update(self, items, crate::batch::Keys::Items(self.rule()))
+            #[pyo3(
+                                signature = (items, /, *, nulls = crate::batch::Nulls::Absent),
+                                text_signature = "($self, items, /, *, nulls='absent')"
+                            )]
+            fn update(&self, items: &Bound<'_, PyAny>, nulls: crate::batch::Nulls) -> PyResult<()> {
+                crate::common::update(self, items, crate::batch::Keys::Items(self.rule(), nulls))
             }
 
             /// `add_unique` of each item: which of them this call added.
@@ -245,12 +260,20 @@ macro_rules! changes {
             #[doc = concat!("    >>> f = ", $make)]
             ///     >>> f.add_unique_many(["ani", "koel", "ani"])
             ///     [True, True, False]
-            #[pyo3(signature = (items, /))]
+            #[pyo3(
+                                signature = (items, /, *, nulls = crate::batch::Nulls::Absent),
+                                text_signature = "($self, items, /, *, nulls='absent')"
+                            )]
             fn add_unique_many<'py>(
                 &self,
                 items: &Bound<'py, PyAny>,
+                nulls: crate::batch::Nulls,
             ) -> PyResult<Bound<'py, PyAny>> {
-                crate::common::add_unique(self, items, crate::batch::Keys::Items(self.rule()))
+                crate::common::add_unique(
+                    self,
+                    items,
+                    crate::batch::Keys::Items(self.rule(), nulls),
+                )
             }
 
             /// `discard` of each item: which of them were present.
@@ -259,9 +282,16 @@ macro_rules! changes {
             ///     >>> f.add("ani")
             ///     >>> f.discard_many(["ani", "ani"])
             ///     [True, False]
-            #[pyo3(signature = (items, /))]
-            fn discard_many<'py>(&self, items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-                crate::common::discard(self, items, crate::batch::Keys::Items(self.rule()))
+            #[pyo3(
+                                signature = (items, /, *, nulls = crate::batch::Nulls::Absent),
+                                text_signature = "($self, items, /, *, nulls='absent')"
+                            )]
+            fn discard_many<'py>(
+                &self,
+                items: &Bound<'py, PyAny>,
+                nulls: crate::batch::Nulls,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                crate::common::discard(self, items, crate::batch::Keys::Items(self.rule(), nulls))
             }
 
             /// `update` with hashes: an array of uint64, or an iterable of ints from 0 to

@@ -53,9 +53,38 @@ impl ExpiringFilter {
             table,
         }
     }
+}
 
-    fn items(&self) -> Keys<'_> {
-        Keys::Items(&self.rule)
+/// A filter that is merged into another one.
+#[derive(FromPyObject)]
+pub(crate) enum Other<'py> {
+    #[pyo3(annotation = "ExpiringFilter")]
+    Own(Bound<'py, ExpiringFilter>),
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    #[pyo3(annotation = "SharedExpiringFilter")]
+    Shared(Bound<'py, crate::shared::SharedExpiringFilter>),
+}
+
+impl Other<'_> {
+    pub(crate) fn rule(&self) -> &Rule {
+        match self {
+            Self::Own(filter) => filter.get().rule(),
+            #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+            Self::Shared(filter) => filter.get().rule(),
+        }
+    }
+
+    /// The filter, which can be scanned, after the epochs that are due.
+    pub(crate) fn table(&self, py: Python<'_>) -> PyResult<&Table> {
+        match self {
+            Self::Own(filter) => {
+                let filter = filter.get();
+                filter.begin(py);
+                Ok(&filter.table)
+            }
+            #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+            Self::Shared(filter) => filter.get().to_scan(py),
+        }
     }
 }
 
@@ -93,11 +122,6 @@ impl ExpiringFilter {
                 "a reading of {elapsed:?} is more than 2**64 - 1 nanoseconds"
             )));
         };
-        py.detach(|| self.clock.set(&self.table, nanos))
-            .map_err(|before| {
-                PyValueError::new_err(format!(
-                    "the clock must not go back: the reading was {before:?}, and is {elapsed:?}"
-                ))
-            })
+        Ok(py.detach(|| self.clock.set(&self.table, nanos)))
     }
 }

@@ -57,6 +57,35 @@ impl Filter {
     }
 }
 
+/// A filter that is merged into another one.
+#[derive(FromPyObject)]
+pub(crate) enum Other<'py> {
+    #[pyo3(annotation = "Filter")]
+    Own(Bound<'py, Filter>),
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    #[pyo3(annotation = "SharedFilter")]
+    Shared(Bound<'py, crate::shared::SharedFilter>),
+}
+
+impl Other<'_> {
+    pub(crate) fn rule(&self) -> &Rule {
+        match self {
+            Self::Own(filter) => filter.get().rule(),
+            #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+            Self::Shared(filter) => filter.get().rule(),
+        }
+    }
+
+    /// The filter, which can be scanned.
+    pub(crate) fn table(&self, py: Python<'_>) -> PyResult<&CuckooFilter> {
+        match self {
+            Self::Own(filter) => Ok(&filter.get().table),
+            #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+            Self::Shared(filter) => filter.get().to_scan(py),
+        }
+    }
+}
+
 impl Hashing for Filter {
     #[inline]
     fn rule(&self) -> &Rule {

@@ -3,7 +3,7 @@
 use crate::{
     buffer,
     clock::Clock,
-    errors::{SnapshotError, file_error, out_of_memory, snapshot_error, text},
+    errors::{SnapshotError, file_error, out_of_memory, snapshot_error},
 };
 use guira::{CuckooFilter, ExpiringFilter, ExpiringSnapshotDecoder, SnapshotDecoder};
 use pyo3::{
@@ -114,40 +114,31 @@ impl Source for Timed<'_> {
     }
 }
 
-/// Takes bytes until memory is short.
-struct Memory(Vec<u8>);
-
-impl Write for Memory {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let reserved = self.0.try_reserve(bytes.len());
-        reserved.map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
-        self.0.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// The snapshot of a filter.
+/// The snapshot of a filter, which is written where Python keeps it.
 pub(crate) fn to_bytes<'py>(
     py: Python<'py>,
     filter: &impl Source,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let bytes = py.detach(|| {
-        let mut memory = Memory(Vec::new());
-        let reserved = memory.0.try_reserve_exact(filter.len_hint());
-        reserved.map_err(|_| out_of_memory("the snapshot"))?;
-        filter
-            .write(&mut memory)
-            .map_err(|_| out_of_memory("the snapshot"))?;
-        Ok::<_, PyErr>(memory.0)
-    })?;
-    PyBytes::new_with(py, bytes.len(), |into| {
-        into.copy_from_slice(&bytes);
-        Ok(())
-    })
+    loop {
+        let len = filter.len_hint();
+        let mut written = Ok(());
+        let mut left = 0;
+        let bytes = PyBytes::new_with(py, len, |into| {
+            py.detach(|| {
+                let mut rest = into;
+                written = filter.write(&mut rest);
+                left = rest.len();
+            });
+            Ok(())
+        })?;
+        match written {
+            Ok(()) if left == 0 => return Ok(bytes),
+            Ok(()) => return Ok(PyBytes::new(py, &bytes.as_bytes()[..len - left])),
+            // The filter has doubled meanwhile, and may do so again.
+            Err(error) if error.kind() == io::ErrorKind::WriteZero => {}
+            Err(_) => return Err(out_of_memory("the snapshot")),
+        }
+    }
 }
 
 /// The filter of a snapshot in any object with a buffer.
@@ -316,9 +307,4 @@ fn next_piece<'py>(
         Some(piece) => Ok(Some(piece?.extract()?)),
         None => Ok(None),
     }
-}
-
-/// A copy that could not be made.
-pub(crate) fn memory_error(error: guira::MemoryError) -> PyErr {
-    out_of_memory(text(&error))
 }

@@ -36,6 +36,11 @@ def rows(count: int, width: int) -> Any:
     return np.random.default_rng(6).integers(0, 4, (count, width), dtype=np.uint8)
 
 
+def full(count: int) -> Any:
+    """Return byte strings that fill their width and are no text."""
+    return np.random.default_rng(7).integers(128, 256, (count, 4), np.uint8).view("S4").ravel()
+
+
 ARRAYS: dict[str, Callable[[int], tuple[Any, Iterable[Any]]]] = {
     **{dtype: lambda n, dtype=dtype: (a := numbers(n, dtype), a.tolist()) for dtype in NUMPY_INTS},
     "strided": lambda n: (a := numbers(2 * n, "i4")[::-2], a.tolist()),
@@ -52,7 +57,8 @@ ARRAYS: dict[str, Callable[[int], tuple[Any, Iterable[Any]]]] = {
     "no columns": lambda n: (rows(n, 5)[:, :0], [b""] * n),
     "wide rows": lambda n: (a := rows(n % 7, 100_000), [row.tobytes() for row in a]),
     "S": lambda n: (a := np.array([b"%d" % (i % 999) for i in range(n)], "S7"), a.tolist()),
-    "S with NULs": lambda n: (a := np.array([b"a\0b\0"] * n, "S6"), a.tolist()),
+    "S with padding": lambda n: (a := np.array([b"a\xc3\xa9\t"] * n, "S6"), a.tolist()),
+    "S of bytes": lambda n: (a := full(n), a.tolist()),
     "U": lambda n: (a := np.array([f"ü{i % 999}" for i in range(n)], "U7"), a.tolist()),
     "V": lambda n: (a := rows(n, 6).view("V6").ravel(), [row.tobytes() for row in a]),
     "object": lambda n: (a := np.array([f"{i}" for i in range(n)], object), a.tolist()),
@@ -83,6 +89,14 @@ ARRAYS: dict[str, Callable[[int], tuple[Any, Iterable[Any]]]] = {
         a := pa.array([row.tobytes() for row in rows(n, 4)], pa.binary(4)),
         a.to_pylist(),
     ),
+    "Arrow dictionary": lambda n: (
+        a := pa.array([f"{i % 99}" for i in range(n)], pa.string()).dictionary_encode(),
+        a.to_pylist(),
+    ),
+    "Arrow dictionary of int": lambda n: (
+        a := pa.array(numbers(n, "i1")).dictionary_encode()[::-1],
+        a.to_pylist(),
+    ),
     "Arrow chunks": lambda n: (
         a := pa.chunked_array([["x"], [f"{i}" for i in range(n)], []], pa.string()),
         a.to_pylist(),
@@ -91,6 +105,10 @@ ARRAYS: dict[str, Callable[[int], tuple[Any, Iterable[Any]]]] = {
 if pl:
     ARRAYS["polars str"] = lambda n: (
         a := pl.Series([f"é{i}" for i in range(n)], dtype=pl.String),
+        a.to_list(),
+    )
+    ARRAYS["polars Categorical"] = lambda n: (
+        a := pl.Series([f"é{i % 99}" for i in range(n)], dtype=pl.Categorical),
         a.to_list(),
     )
     ARRAYS["polars int"] = lambda n: (a := pl.Series(numbers(n, "i8")), a.to_list())
@@ -195,19 +213,19 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (np.zeros((2, 2, 2), np.uint8), TypeError, "3 dimensions"),
     (np.zeros((2, 2), "S3"), TypeError, "2 dimensions"),
     (np.zeros(2, [("a", "i4")]), TypeError, "T{"),
-    (np.array([1, None], object), TypeError, "NoneType"),
+    (np.array([b"\x01\x00"], "S2"), ValueError, r"item 0 .*\.view\(\"V2\"\).*tolist"),
+    (np.array([b"a\0b"], "S4"), ValueError, "zeros"),
+    (np.array([b"ab", b"a", b"\xff\xff"]), ValueError, "item 1 "),
+    (np.array([b"\xff" * 9] * 5000 + [b"a"]), ValueError, "item 5000 "),
+    (np.array([1, 1.5], object), TypeError, "float"),
     (np.array(["a", "\ud800"]), UnicodeEncodeError, "surrogates"),
     (np.array([0x110000], "u4").view("U1"), ValueError, "codec"),
-    (pa.array([1, None]), ValueError, "1 nulls"),
     (pa.array([1.5]), TypeError, "Float64"),
-    (pa.array(["a"]).dictionary_encode(), TypeError, "Dictionary"),
+    (pa.array([1.5]).dictionary_encode(), TypeError, "Float64"),
     (pa.nulls(3), TypeError, "Null"),
 ]
 if pl:
-    REFUSED += [
-        (pl.DataFrame({"a": [1]}), TypeError, "one column"),
-        (pl.Series([1, None]), ValueError, "1 nulls"),
-    ]
+    REFUSED += [(pl.DataFrame({"a": [1]}), TypeError, "one column")]
 
 
 @pytest.mark.parametrize(("batch", "error", "text"), REFUSED)
@@ -218,6 +236,93 @@ def test_other_batches_are_refused(batch: Any, error: type[Exception], text: str
             with pytest.raises(error, match=text):
                 call(batch)
         assert len(f) == 0
+
+
+def test_digests_as_byte_strings_are_refused_and_the_remedy_finds_all() -> None:
+    digests = [row.tobytes() for row in np.random.default_rng(9).integers(0, 256, (3000, 20), "u1")]
+    f = Filter(4000)
+    array = np.array(digests, "S20")
+    with pytest.raises(ValueError, match=r'\.view\("V20"\)'):
+        f.update(array)
+    assert len(f) == 0
+    f.update(array.view("V20"))
+    assert all(f.contains_many(digests))
+
+
+def columns_with_nulls(values: list[Any]) -> list[tuple[Any, type[Exception]]]:
+    """Return columns of these values, and what they raise if nulls are errors."""
+    array = pa.array(values)
+    columns: list[tuple[Any, type[Exception]]] = [
+        (array, ValueError),
+        (pa.array([None, *values])[1:], ValueError),
+        (pa.chunked_array([values[:5], values[5:7], values[7:]], array.type), ValueError),
+        (array.dictionary_encode(), ValueError),
+        (array.dictionary_encode(null_encoding="encode"), ValueError),
+        (np.array(values, object), TypeError),
+        (np.array([float("nan") if v is None else v for v in values], object), TypeError),
+    ]
+    if isinstance(values[1], str):
+        columns += [(array.cast(kind), ValueError) for kind in (pa.string_view(), "large_string")]
+    if isinstance(values[1], bytes):
+        columns += [(array.cast(kind), ValueError) for kind in (pa.binary_view(), pa.binary(3))]
+    if pl and isinstance(values[1], str):
+        columns += [
+            (pl.Series(values, dtype=kind), ValueError) for kind in (pl.String, pl.Categorical)
+        ]
+    return columns
+
+
+@pytest.mark.parametrize("kind", ["int", "str", "bytes"])
+@pytest.mark.parametrize("size", [8, 300, 3000])
+def test_a_null_is_absent_or_an_error(kind: str, size: int) -> None:
+    item = {"int": int, "str": "{:03}".format, "bytes": lambda i: b"%03d" % i}[kind]
+    values = [None if i % 3 == 0 else item(i % 500) for i in range(size)]
+    present = [value for value in values if value is not None]
+    for make in (lambda: Filter(20_000, 1e-8), lambda: ExpiringFilter(60, 20_000, 1e-6)):
+        for column, error in columns_with_nulls(values):
+            f = make()
+            once = iter(first_times(f, present))
+            first = [value is not None and next(once) for value in values]
+            assert not f.contains_many(column).any()
+            assert f.add_unique_many(column).tolist() == first
+            assert f.contains_many(column).tolist() == [value is not None for value in values]
+            f.update(column)
+            assert len(f) == sum(first) + len(present)
+            assert f.discard_many(column, nulls="absent").tolist() == [
+                v is not None for v in values
+            ]
+            before = len(f)
+            calls: list[Any] = [f.update, f.contains_many, f.add_unique_many, f.discard_many]
+            for call in calls:
+                with pytest.raises(error, match=r"nulls|NoneType|float"):
+                    call(column, nulls="error")
+            assert len(f) == before
+    with pytest.raises(ValueError, match="nulls must be 'absent' or 'error'"):
+        Filter(10).update([], nulls="drop")  # type: ignore[arg-type]
+
+
+def test_nulls_may_hide_anything_and_the_index_counts_them() -> None:
+    hidden = pa.StringArray.from_buffers(
+        3,
+        pa.py_buffer(np.array([0, 1, 3, 4], "i4")),
+        pa.py_buffer(b"a\xff\xfeb"),
+        pa.py_buffer(b"\x05"),
+    )
+    assert Filter(100).add_unique_many(hidden).tolist() == [True, False, True]
+    keys = pa.array([0, 7, 1], pa.int8(), mask=np.array([False, True, False]))
+    column = pa.DictionaryArray.from_arrays(keys, pa.array(["a", None]), safe=False)
+    assert Filter(100).add_unique_many(column).tolist() == [True, False, False]
+    outside = pa.DictionaryArray.from_arrays(pa.array([0, 7]), pa.array(["a"]), safe=False)
+    with pytest.raises(ValueError, match=r"category of item 1 .* is 7"):
+        Filter(100).update(outside)
+    with pytest.raises(ValueError, match="nulls"):
+        Filter(100).update_hashes(pa.array([1, None], pa.uint64()))
+    f = Filter(100)
+    many = pa.array([None, 1] * 5000)
+    with pytest.raises(FullError) as caught:
+        f.update(many)
+    copies = f.count(1)
+    assert caught.value.index == 2 * copies + 1
 
 
 def test_text_that_is_not_unicode_adds_nothing() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -53,11 +55,35 @@ def test_refresh_resets_the_time() -> None:
     assert f.add_unique_many(["ani", "koel"]) == [True, True]
 
 
-def test_the_clock_must_not_go_back() -> None:
+def test_an_older_reading_is_no_news() -> None:
+    f = ExpiringFilter(60, epochs=6, clock="manual")
+    f.add("ani")
+    assert f.tick(50)
+    for reading in (50, 49.5, 0, timedelta(seconds=20)):
+        assert not f.tick(reading)
+    assert not f.tick(59.9)
+    assert f.tick(60)
+    assert "ani" in f
+    f.tick(70)
+    assert "ani" not in f
+
+
+def test_readings_of_threads_may_overtake_each_other() -> None:
+    f = ExpiringFilter(0.05, epochs=5, clock="manual")
+    start = threading.Barrier(4)
+
+    def ticks() -> None:
+        start.wait()
+        for _ in range(20_000):
+            f.tick(time.monotonic())
+
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(ticks) for _ in range(4)]:
+            done.result()
+
+
+def test_readings_and_keys_of_other_types_are_errors() -> None:
     f = ExpiringFilter(60, clock="manual")
-    f.tick(50)
-    with pytest.raises(ValueError, match="was 50s, and is 49"):
-        f.tick(49.5)
     with pytest.raises(TypeError, match="reading"):
         f.tick()
     wrong: list[tuple[Any, type[Exception]]] = [
@@ -204,3 +230,33 @@ def test_restarts_do_not_lengthen_the_life_of_items(restarts: int) -> None:
         passed += step
         assert passed < 60 + 2 * epoch + step
     assert passed >= 60
+
+
+@pytest.mark.parametrize("growth", [{}, {"max_capacity": 4096}])
+def test_items_of_a_log_expire_on_time_whatever_its_gaps(growth: dict[str, int]) -> None:
+    length, epochs = 1, 6
+    ttl = epochs * length
+    for seed in range(1000):
+        chance = random.Random(seed)
+        capacity, bits = (64, 20) if growth else (4096, 26)
+        f = ExpiringFilter(
+            ttl, capacity, epochs=epochs, fingerprint_bits=bits, clock="manual", **growth
+        )
+        seen: dict[int, float] = {}
+        now, ticks = 0.0, [0.0]
+        for _ in range(80):
+            now += chance.uniform(0, chance.choice([0, length / 2, 2 * length, ttl, 100 * ttl]))
+            ticked = chance.random() < 0.5
+            if ticked:
+                f.tick(now)
+                ticks.append(now)
+            else:
+                item = chance.choice([*seen, len(seen)])
+                f.add_or_refresh(item)
+                seen[item] = now
+            present = f.contains_many(list(seen))
+            for (item, at), found in zip(seen.items(), present, strict=True):
+                gaps = [b - a for a, b in zip(ticks, ticks[1:]) if b >= at and a <= at + length]
+                assert found or now >= at + ttl - 1e-6, (seed, item)
+                late = now > at + ttl + length + max(gaps, default=0) + 1e-6
+                assert not (found and ticked and late), (seed, item)

@@ -92,13 +92,14 @@ def test_nothing_expires_unless_a_process_ticks(path: Path) -> None:
     assert reader.epoch == 0
     assert reader.epoch_age is not None
     assert reader.epoch_age >= 0.2 > reader.ttl > reader.epoch_length
-    # Missed epochs are not caught up.
+    # The item may have come just now: its TTL begins when the late epoch ends.
     f = SharedExpiringFilter.open(path)
-    for epoch in range(1, 4):
-        assert "ani" in reader
-        tick(f)
-        assert reader.epoch == f.epoch == epoch
-    assert "ani" not in reader
+    tick(f)
+    assert "ani" in reader
+    assert reader.epoch == f.epoch == 1
+    while "ani" in reader:
+        f.tick()
+    assert 1 < f.epoch <= 3
     assert "ani" not in f
 
 

@@ -344,7 +344,7 @@ def test_filters_that_differ_are_refused(make: Callable[..., Any], method: str) 
     unite = getattr(a, method)
     for other, text in [
         (a, "itself"),
-        (make(seed=8), "hashers"),
+        (make(seed=8), "make both with one seed"),
         (make(seed=7, capacity=900), "buckets|fingerprint bits"),
         (make(seed=7, items="bytes"), "items"),
     ]:
@@ -372,8 +372,17 @@ def test_what_python_users_expect() -> None:
     f.add("ani")
     assert f
     assert weakref.ref(f)() is f
-    assert f != f.copy()
-    assert hash(f) == hash(f)
+    copy = f.copy()
+    assert f == copy
+    copy.add("koel")
+    assert f != copy
+    assert f != Filter(2000, 0.01, seed=7)
+    assert Filter(10, seed=7) != Filter(10, seed=8)
+    assert Filter(10, seed=7) != Filter(10, seed=7, items="bytes")
+    assert f != "ani"
+    assert f in [1, f]
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(f)
     assert repr(f).startswith("Filter(capacity=1000, false_positive_rate=")
     assert sys.getsizeof(f) >= f.nbytes > 1000
     assert 0 < f.load_factor < 1
@@ -393,6 +402,11 @@ def test_what_python_users_expect() -> None:
     assert repr(e) == "ExpiringFilter(ttl=60, capacity=1000, items='any', len=0)"
     assert (e.ttl, e.epochs, e.epoch_length, e.clock) == (60.0, 6, 10.0, "monotonic")
     assert sys.getsizeof(e) >= e.nbytes > 1000
+    other = e.copy()
+    assert e == other
+    other.add("ani")
+    assert e != other
+    assert e != f
 
 
 def test_too_many_copies() -> None:

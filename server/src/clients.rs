@@ -55,12 +55,27 @@ pub struct Client {
     last_command: AtomicUsize,
     /// The time at which it last sent something, in milliseconds after `since`.
     last_active: AtomicU64,
+    /// The number of its socket.
+    pub socket: OnceLock<i32>,
+    /// Its transaction, as other clients see it.
+    transaction: Mutex<TransactionSeen>,
     /// Its replies, as far as they do not fit into the small buffer of its connection.
     pub unread: Unread,
     /// True if the client no longer counts.
     gone: AtomicBool,
     killed: AtomicBool,
     kill: Notify,
+}
+
+/// What other clients see of a transaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TransactionSeen {
+    /// The number of queued commands between `MULTI` and `EXEC`.
+    pub queued: Option<usize>,
+    /// The number of watched keys.
+    pub watched: usize,
+    /// The memory of both in bytes.
+    pub bytes: usize,
 }
 
 /// The names that a client has given itself.
@@ -164,6 +179,8 @@ impl Client {
             id,
             address,
             local_address: OnceLock::new(),
+            socket: OnceLock::new(),
+            transaction: Mutex::default(),
             since: Instant::now(),
             names: Mutex::default(),
             speaks_resp3: AtomicBool::new(false),
@@ -230,6 +247,17 @@ impl Client {
     /// The names that it has given itself.
     pub fn names(&self) -> MutexGuard<'_, Names> {
         lock(&self.names)
+    }
+
+    /// Its transaction.
+    #[must_use]
+    pub fn transaction(&self) -> TransactionSeen {
+        *lock(&self.transaction)
+    }
+
+    /// Records its transaction.
+    pub(crate) fn set_transaction(&self, seen: TransactionSeen) {
+        *lock(&self.transaction) = seen;
     }
 
     /// Ends its connection after the current command.

@@ -1,13 +1,15 @@
 //! A command: its name and its properties. `commands` has the functions.
 
 mod enabled;
+mod subcommands;
 mod table;
 
 pub use enabled::Enabled;
+pub use subcommands::Subcommand;
 pub use table::COMMANDS;
 
 use crate::store::Store;
-use guira_commands::{Args, Together, takes};
+use guira_commands::{Args, Reply, Together, takes};
 
 /// A command. The server decides by these fields how to treat it, never by its name.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +34,8 @@ pub struct Command {
     pub is_secret: bool,
     /// Runs several calls on one key together.
     pub together: Option<Together<Store>>,
+    /// Its subcommands, ordered by name, if it has some.
+    pub subcommands: &'static [Subcommand],
     /// True if it belongs to `guira-commands`.
     pub is_on_filter: bool,
     index: usize,
@@ -122,5 +126,24 @@ impl Command {
     /// True if it accepts this number of words, including its name.
     pub(crate) fn takes(&self, words: usize) -> bool {
         takes(self.arity, words)
+    }
+
+    /// Refuses words that the command cannot have: their number, or their subcommand, is wrong.
+    #[inline]
+    pub(crate) fn check(&self, args: Args<'_>) -> Result<(), Reply> {
+        if !self.takes(args.len()) {
+            return Err(Reply::wrong_arity(args[0]));
+        }
+        match self.subcommands {
+            [] => Ok(()),
+            all => subcommands::check(self.name, all, args),
+        }
+    }
+
+    /// The reply to its subcommand `HELP`.
+    pub(crate) fn help(name: &str) -> Reply {
+        let mut commands = COMMANDS.iter();
+        let found = commands.find(|command| command.name == name);
+        found.map_or(Reply::Null, |it| subcommands::help(it.name, it.subcommands))
     }
 }

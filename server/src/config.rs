@@ -25,6 +25,9 @@ use values::{
     size,
 };
 
+/// The time between saves if a directory for them is given: a crash loses the changes of a minute.
+const SAVE_EVERY: Duration = Duration::from_secs(60);
+
 const AFTER_HELP: &str = r#"Sizes are in bytes, or end in kb, mb or gb (powers of 1024). Times are in seconds, or end in s, m
 or h.
 
@@ -144,7 +147,7 @@ pub struct Config {
     #[arg(long, value_name = "DIRECTORY", help_heading = "Saving")]
     pub dir: Option<PathBuf>,
 
-    /// Interval between saves, whether or not data has changed. 0: never.
+    /// Interval between saves. One without changes is left out. 0: never [default: 60s with --dir].
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Saving")]
     save_every: Option<Duration>,
 
@@ -160,11 +163,11 @@ pub struct Config {
     #[arg(
         long,
         value_name = "N",
-        default_value_t = Options::default().capacity as u32,
-        value_parser = clap::value_parser!(u32).range(MIN_CAPACITY..=MAX_CAPACITY),
+        default_value_t = Options::default().capacity as i64,
+        value_parser = clap::value_parser!(i64).range(MIN_CAPACITY..=MAX_CAPACITY),
         help_heading = "Keys created by inserts"
     )]
-    pub default_capacity: u32,
+    pub default_capacity: i64,
 
     /// Highest false-positive rate of a key created by an insert, at every size.
     #[arg(
@@ -320,6 +323,19 @@ pub struct Config {
         help_heading = "Monitoring"
     )]
     pub log_format: LogFormat,
+
+    /// The settings of the file that variables of the environment outrank with other values.
+    #[arg(skip)]
+    pub outranked: Vec<Outranked>,
+}
+
+/// A setting of the file that does not apply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outranked {
+    /// The name of the setting.
+    pub setting: String,
+    /// The variable of the environment that applies instead.
+    pub variable: String,
 }
 
 /// Which clients must have a certificate.
@@ -421,7 +437,9 @@ impl Config {
     /// The time between saves, or `None` if there are none.
     #[must_use]
     pub fn save_every(&self) -> Option<Duration> {
-        self.save_every.filter(|every| !every.is_zero())
+        let by_default = self.dir.as_ref().map(|_| SAVE_EVERY);
+        let every = self.save_every.or(by_default);
+        every.filter(|every| !every.is_zero())
     }
 
     /// The most bytes that filters may take.
@@ -440,7 +458,7 @@ impl Config {
     #[must_use]
     pub fn default_options(&self) -> Options {
         Options {
-            capacity: self.default_capacity as usize,
+            capacity: usize::try_from(self.default_capacity).unwrap_or(usize::MAX),
             rate: self.default_error_rate,
             expansion: self.default_expansion,
             ..Options::default()

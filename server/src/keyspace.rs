@@ -23,8 +23,8 @@ pub use watch::Watched;
 
 use crate::{lock::lock, used::Used};
 use deadlines::{Deadlines, INDEXED};
-use guira::CuckooFilter;
-use guira_commands::{Clock, Filter, Growth, GrowthError, Wanted};
+use guira::{BuildError, CuckooFilter};
+use guira_commands::{Clock, Filter, Growth, GrowthError, Wanted, bytes_refused};
 use map::Map;
 use papaya::Guard;
 use std::sync::{
@@ -43,6 +43,9 @@ pub const LONGEST_KEY: usize = 4096;
 
 /// The number of filters that [`Keyspace::clear`] frees together.
 const FREED_TOGETHER: usize = 64;
+
+/// A filter of this many bytes or more is freed by [`Keyspace::reap`].
+const LARGE: usize = 1 << 20;
 
 /// The number of keys that are listed together if there is no memory for a list of all.
 const LISTED_TOGETHER: usize = 16;
@@ -63,6 +66,11 @@ pub struct Keyspace {
     names: RwLock<()>,
     /// The number of keys that have expired.
     expired: AtomicU64,
+    /// Large filters that are no longer values of keys. They are freed when nothing else refers to them,
+    /// because that takes long, and the last reference may be that of a thread that serves clients.
+    gone: Mutex<Vec<Arc<Entry>>>,
+    /// The number of lookups of missing keys to read them.
+    misses: AtomicU64,
     /// The number of keys that clients watch.
     watched: AtomicUsize,
     /// Held by a client while it checks whether watched keys have changed, and runs its transaction.
@@ -97,6 +105,8 @@ impl Keyspace {
             ticks: Ticks::default(),
             names: RwLock::default(),
             expired: AtomicU64::new(0),
+            gone: Mutex::default(),
+            misses: AtomicU64::new(0),
             watched: AtomicUsize::new(0),
             turn: Mutex::default(),
             used: AtomicUsize::new(0),
@@ -137,10 +147,8 @@ impl Keyspace {
         if self.contains(key) {
             return Err(ReserveError::Exists);
         }
-        // A lower bound of the needed memory, checked before anything is allocated.
-        self.check(options.capacity)?;
         let growth = self.growth(wanted).map_err(|error| match error {
-            GrowthError::Build(error) => ReserveError::Build(error),
+            GrowthError::Build(error) => self.unbuilt(error),
             GrowthError::Memory { needed } => ReserveError::Growth {
                 needed,
                 limit: self.limit(),
@@ -150,7 +158,16 @@ impl Keyspace {
             Some(window) => Filter::build_window(options, growth, window, Clock::Process),
             None => Filter::build(options, growth),
         };
-        self.put(key, filter?)
+        self.put(key, filter.map_err(|error| self.unbuilt(error))?)
+    }
+
+    /// The reason why a filter was not built: the limit, if it does not allow the filter either.
+    fn unbuilt(&self, error: BuildError) -> ReserveError {
+        let needed = bytes_refused(&error).unwrap_or(0);
+        match needed > self.free() {
+            true => self.refusal(needed, self.used()),
+            false => ReserveError::Build(error),
+        }
     }
 
     /// [`Growth::of`], with a cache: many keys have equal options, and computing the growth builds a
@@ -276,11 +293,49 @@ impl Keyspace {
     }
 
     /// Releases the charge of a filter that is no longer the value of `key`.
-    fn discharge(&self, key: &[u8], filter: &Entry, deadlines: &mut Deadlines) {
+    fn discharge(&self, key: &[u8], filter: &Arc<Entry>, deadlines: &mut Deadlines) {
         deadlines.set(key, filter, None);
+        if filter.memory_usage() >= LARGE {
+            let mut gone = lock(&self.gone);
+            // Without memory for this, the filter is freed with its last reference.
+            if gone.try_reserve(1).is_ok() {
+                gone.push(filter.clone());
+            }
+        }
         // Acquire: see `recharge`.
         self.release(filter.charged.swap(GONE, Ordering::Acquire));
         self.ticks.remove(filter);
+    }
+
+    /// True if there may be something to [`reap`](Self::reap).
+    #[must_use]
+    pub fn has_gone(&self) -> bool {
+        !lock(&self.gone).is_empty()
+    }
+
+    /// The number of large filters that were deleted and are not freed yet.
+    #[must_use]
+    pub fn gone(&self) -> usize {
+        lock(&self.gone).len()
+    }
+
+    /// Frees large filters that were deleted, unless they are still in use. This may take long.
+    pub fn reap(&self) {
+        let free = |gone: &mut Arc<Entry>| Arc::strong_count(gone) == 1;
+        let freed: Vec<_> = lock(&self.gone).extract_if(.., free).collect();
+        // Without the lock.
+        drop(freed);
+    }
+
+    /// Counts lookups of missing keys to read them.
+    pub(crate) fn missed(&self, lookups: usize) {
+        self.misses.fetch_add(lookups as u64, Ordering::Relaxed);
+    }
+
+    /// The number of lookups of missing keys to read them.
+    #[must_use]
+    pub fn misses(&self) -> u64 {
+        self.misses.load(Ordering::Relaxed)
     }
 
     /// Adds the keys of a save, each with its deadline, to an empty keyspace.
@@ -322,8 +377,9 @@ impl Keyspace {
         self.expired.load(Ordering::Relaxed)
     }
 
-    /// Resets the count of expired keys.
-    pub fn reset_expired(&self) {
+    /// Resets the counts of expired and of missing keys.
+    pub fn reset_counts(&self) {
+        self.misses.store(0, Ordering::Relaxed);
         self.expired.store(0, Ordering::Relaxed);
     }
 
@@ -441,14 +497,6 @@ impl Keyspace {
     pub fn release(&self, bytes: usize) {
         self.total.subtract(bytes);
         self.used.fetch_sub(bytes, Ordering::Relaxed);
-    }
-
-    fn check(&self, bytes: usize) -> Result<(), ReserveError> {
-        let used = self.used();
-        if used.saturating_add(bytes) > self.limit() {
-            return Err(self.refusal(bytes, used));
-        }
-        Ok(())
     }
 
     /// The number of bytes up to the limit.

@@ -15,6 +15,7 @@
 //! | [`metrics`], [`stats`], [`process`] | report on the server |
 //! | [`slow`] | runs long work |
 //! | [`ready`] | asks whether another server is ready |
+//! | [`welcome`] | tells people what to do next |
 //! | [`snapshots`], [`standby`] | copy all keys to another server |
 //! | [`panics`] | decides what a panic ends |
 //!
@@ -55,3 +56,4 @@ pub mod stats;
 pub mod store;
 pub mod tunable;
 pub mod used;
+pub mod welcome;

@@ -5,7 +5,7 @@
 mod allocator;
 
 use guira_server::{
-    config::Config,
+    config::{Config, Outranked},
     fault::Fault,
     files,
     keyspace::Lane,
@@ -16,14 +16,14 @@ use guira_server::{
     ready,
     server::Server,
     settings::{self, SettingsError},
-    slow,
+    slow, welcome,
 };
 use sd_notify::NotifyState;
 use std::{
     env,
     error::Error,
     future::pending,
-    io::{self, Write},
+    io::{self, IsTerminal, Write},
     panic::{AssertUnwindSafe, catch_unwind},
     process::{self, ExitCode},
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -60,6 +60,9 @@ fn main() -> ExitCode {
         return refuse(&error);
     }
     panics::log_and_count();
+    for Outranked { setting, variable } in &config.outranked {
+        warn!("{variable} in the environment outranks {setting} in the settings file");
+    }
     match run(config) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -141,12 +144,12 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
     for listener in &listeners {
         info!(%listener, "listens");
     }
-    let place = listeners.first().map(place_of).transpose();
+    let greeted = greet(&server.config, listeners.first());
     let mut serving = tokio::spawn(net::serve(listeners, server.clone(), stop.clone()));
     server.is_ready.store(true, Relaxed);
     info!(threads = server.config.threads(), "ready");
     tell_systemd(NotifyState::Ready);
-    if let Err(error) = place.and_then(|place| place.map_or(Ok(()), welcome)) {
+    if let Err(error) = greeted {
         // The process that started the server may not read its output.
         debug!(%error, "no welcome");
     }
@@ -169,13 +172,32 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
         drop(tasks);
         return Err(end_after_panic(task, server, stop, serving).await.into());
     }
+    tell_losses(&server);
     info!("the server has stopped");
     Ok(())
+}
+
+/// Says what is lost, if it is not saved.
+fn tell_losses(server: &Server) {
+    let keys = server.store.keyspace.len();
+    match server.saver.directory() {
+        None if keys > 0 => warn!(keys, "all keys are lost: they were in memory only"),
+        Some(_) if server.has_changed() => {
+            warn!(
+                changes = server.changes(),
+                "changes since the last save are lost"
+            );
+        }
+        _ => {}
+    }
 }
 
 /// Loads the filters of the last save.
 fn load(server: &Server) -> Result<(), Box<dyn Error>> {
     let keyspace = &server.store.keyspace;
+    if server.saver.directory().is_none() {
+        warn!("all keys are in memory only, and are lost when the server stops: --dir saves them");
+    }
     let filters = server.saver.load(keyspace)?;
     if filters > 0 {
         info!(filters, bytes = keyspace.used(), "loaded");
@@ -243,36 +265,17 @@ fn tell_systemd(state: NotifyState<'_>) {
     }
 }
 
-/// The address of a listener, and the options with which `redis-cli` connects to it.
-fn place_of(listener: &Listener) -> io::Result<(String, String)> {
-    Ok(match listener {
-        Listener::Tcp(listener) => {
-            let port = listener.local_addr()?.port();
-            (format!("on port {port}"), format!("-p {port}"))
-        }
-        Listener::Tls(listener, _) => {
-            let port = listener.local_addr()?.port();
-            (format!("on port {port}"), format!("--tls -p {port}"))
-        }
-        Listener::Unix(_, file) => (format!("at {file}"), format!("-s {file}")),
-    })
-}
-
-/// Shows people who start the server for the first time what to do next.
-fn welcome((place, option): (String, String)) -> io::Result<()> {
+/// Shows people what to do next. Nothing else is written to the standard output.
+fn greet(config: &Config, listener: Option<&Listener>) -> io::Result<()> {
     let mut out = io::stdout();
-    writeln!(
-        out,
-        "guira-server {} is ready {place}. Try, in another terminal:\n\
-         \n  redis-cli {option}\n  \
-         > CF.RESERVE bikes:models 1000000\n  \
-         > CF.ADD bikes:models \"Smoky Mountain Striker\"\n  \
-         > CF.EXISTS bikes:models \"Smoky Mountain Striker\"\n  \
-         > CF.DEL bikes:models \"Smoky Mountain Striker\"\n\n\
-         Ctrl-C ends it; guira-server --help shows what else it can do.",
-        env!("CARGO_PKG_VERSION"),
-    )?;
-    out.flush()
+    let Some(listener) = listener else {
+        return Ok(());
+    };
+    if let Some(text) = welcome::text(config, listener, out.is_terminal())? {
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
+    }
+    Ok(())
 }
 
 /// SIGTERM and SIGINT stop the server if its data can be saved. After a failed save, a second SIGINT
@@ -357,7 +360,7 @@ async fn expire(server: Arc<Server>) {
     }
 }
 
-/// Saves at the configured interval. After `CONFIG SET` changes the interval, the next save is one
+/// Saves at the configured interval, if something has changed. After `CONFIG SET` changes the interval, the next save is one
 /// interval later.
 async fn save_every(server: Arc<Server>) {
     let mut interval = server.tunable.save_every();
@@ -378,6 +381,9 @@ async fn save_every(server: Arc<Server>) {
             },
         }
         Fault::SaveEvery.reach();
+        if !server.has_changed() {
+            continue;
+        }
         if let Err(error) = server.save_in_background() {
             warn!(%error, "no save was started");
         }

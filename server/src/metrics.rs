@@ -205,6 +205,12 @@ fn memory_and_saves(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt
             "Time since the last complete save, or since the start",
             status.age.as_secs_f64(),
         )?;
+        gauge(
+            encoder,
+            "guira_changes_since_save",
+            "Commands that may have changed keys, and other changes, since the last complete save",
+            server.changes() as f64,
+        )?;
     }
     let panics = encoder.encode_descriptor(
         "guira_panics",
@@ -226,7 +232,7 @@ fn of_process(encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         Some(&Unit::Seconds),
         MetricType::Counter,
     )?;
-    ConstCounter::new(process.cpu_seconds).encode(metric)?;
+    ConstCounter::new(process.user_seconds + process.system_seconds).encode(metric)?;
     let gauges = [
         (
             "process_resident_memory_bytes",

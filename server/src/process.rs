@@ -7,8 +7,10 @@ pub struct Process {
     pub resident_bytes: u64,
     /// The bytes of address space.
     pub virtual_bytes: u64,
-    /// The seconds of processor time of all threads.
-    pub cpu_seconds: f64,
+    /// The seconds of processor time of all threads in user mode.
+    pub user_seconds: f64,
+    /// The seconds of processor time of all threads in the kernel.
+    pub system_seconds: f64,
     /// The start time in seconds since 1970.
     pub start_seconds: f64,
     /// The number of threads.
@@ -32,7 +34,8 @@ pub fn now() -> Option<Process> {
     Some(Process {
         resident_bytes: stat.rss_bytes().get(),
         virtual_bytes: stat.vsize,
-        cpu_seconds: seconds(stat.utime + stat.stime),
+        user_seconds: seconds(stat.utime),
+        system_seconds: seconds(stat.stime),
         start_seconds: boot_time_secs().ok()? as f64 + seconds(stat.starttime),
         threads: stat.num_threads.try_into().ok()?,
         open_files: this.fd_count().ok()? as u64,

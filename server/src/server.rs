@@ -52,7 +52,7 @@ pub struct Server {
     /// Whether the server is a standby, and its primary.
     pub standby: Standby,
     /// The counters.
-    pub stats: Stats,
+    pub stats: Arc<Stats>,
     /// The recent guesses of the password.
     pub guesses: Guesses,
     /// The connected clients.
@@ -84,12 +84,13 @@ impl Server {
     pub fn new(config: Config, saver: Saver) -> Self {
         let store = Store::new(config.memory_limit(), config.dir.clone())
             .with_defaults(config.default_options());
+        let stats = Arc::default();
         Self {
             commands: Enabled::without(&config.disable_command),
-            saver,
+            saver: saver.counting(&stats),
             snapshots: Snapshots::new(config.dir.clone()),
             standby: Standby::new(&config),
-            stats: Stats::default(),
+            stats,
             guesses: Guesses::default(),
             clients: Clients::default(),
             slow_log: SlowLog::new(
@@ -133,7 +134,10 @@ impl Server {
         loop {
             self.standby.next().await;
             let server = self.clone();
-            let copy = move || server.standby.copy(&server.store);
+            let copy = move || {
+                server.standby.copy(&server.store);
+                server.stats.changed_otherwise(1);
+            };
             if run_beside(copy).await.is_none() {
                 return;
             }
@@ -146,7 +150,8 @@ impl Server {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            if !self.store.keyspace.has_expired() {
+            let keyspace = &self.store.keyspace;
+            if !keyspace.has_expired() && !keyspace.has_gone() {
                 continue;
             }
             Fault::Sweep.reach();
@@ -155,10 +160,12 @@ impl Server {
             let sweep = move || {
                 let mut begun = Instant::now();
                 while server.store.sweep() {
+                    server.stats.changed_otherwise(1);
                     // Other work gets half of the time, however few cores there are.
                     thread::sleep(begun.elapsed());
                     begun = Instant::now();
                 }
+                server.store.keyspace.reap();
             };
             if run_beside(sweep).await.is_none() {
                 return;
@@ -186,6 +193,20 @@ impl Server {
     /// Those of [`Saver::save_in_background`].
     pub fn save_in_background(self: &Arc<Self>) -> Result<(), SaveError> {
         Saver::save_in_background(self, |server| (&server.saver, &server.store.keyspace))
+    }
+
+    /// True if something has changed since the last save.
+    #[must_use]
+    pub fn has_changed(&self) -> bool {
+        self.changes() > 0
+    }
+
+    /// The number of commands that may have changed keys, and of other changes, since the last save.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.stats
+            .changes()
+            .saturating_sub(self.saver.saved_changes())
     }
 
     /// Saves all filters when the server stops, if it should and there is a directory.

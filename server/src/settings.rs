@@ -3,7 +3,7 @@
 //! Variables and lines of the file are turned into options of the command line. The definition in
 //! [`Config`] therefore determines the settings and their allowed values for all three.
 
-use crate::config::{Config, Password, password};
+use crate::config::{Config, Outranked, Password, password};
 use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches, Parser, parser::ValueSource};
 use std::{
     ffi::{OsStr, OsString},
@@ -112,8 +112,10 @@ pub fn load(
     let in_environment = from_environment(&command, &others, variable)?;
     put_before(&mut arguments, &in_environment);
     let matches = command.clone().try_get_matches_from(&arguments)?;
+    let mut outranked = Vec::new();
     if let Some(path) = matches.get_one::<PathBuf>("config") {
         let mut in_file = from_file(&command, path)?;
+        outranked = outranked_by(&in_environment, &in_file);
         in_file.retain(|setting| {
             !typed
                 .iter()
@@ -126,6 +128,7 @@ pub fn load(
     }
 
     let mut config = Config::from_arg_matches(&command.try_get_matches_from(&arguments)?)?;
+    config.outranked = outranked;
     config.check().map_err(SettingsError::Together)?;
     if let Some(path) = &config.requirepass_file {
         config.requirepass = Some(read_password(path)?);
@@ -171,6 +174,30 @@ fn put_before(arguments: &mut Vec<OsString>, settings: &[Setting]) {
     arguments.splice(at..at, options);
 }
 
+/// The variable of the environment for the setting with this name.
+fn variable_of(name: &str) -> String {
+    format!("GUIRA_{}", name.to_uppercase().replace('-', "_"))
+}
+
+/// The settings of the file for which the environment has another value.
+fn outranked_by(in_environment: &[Setting], in_file: &[Setting]) -> Vec<Outranked> {
+    let values = |of: &[Setting], name: &str| -> Vec<OsString> {
+        let named = of.iter().filter(|setting| setting.name == name);
+        named.map(|setting| setting.option.clone()).collect()
+    };
+    let differs = |setting: &&Setting| {
+        let in_file = values(in_file, &setting.name);
+        !in_file.is_empty() && in_file != values(in_environment, &setting.name)
+    };
+    let outranked = in_environment.iter().filter(differs);
+    outranked
+        .map(|setting| Outranked {
+            setting: setting.name.clone(),
+            variable: variable_of(&setting.name),
+        })
+        .collect()
+}
+
 fn from_environment(
     command: &Command,
     options: &[&Arg],
@@ -178,7 +205,7 @@ fn from_environment(
 ) -> Result<Vec<Setting>, SettingsError> {
     let mut settings = Vec::new();
     for name in options.iter().filter_map(|arg| arg.get_long()) {
-        let in_capitals = format!("GUIRA_{}", name.to_uppercase().replace('-', "_"));
+        let in_capitals = variable_of(name);
         let Some(value) = variable(&in_capitals) else {
             continue;
         };

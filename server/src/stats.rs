@@ -1,8 +1,14 @@
 //! Counters. All of them are Relaxed: they order nothing.
 
-use crate::command::{COMMANDS, Command};
+use crate::{
+    command::{Access, COMMANDS, Command},
+    lock::lock,
+};
 use std::{
-    sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -38,6 +44,31 @@ pub struct Stats {
     refused_passwords: AtomicU64,
     commands: Commands,
     unknown: AtomicU64,
+    /// Changes that no command has made, or that were forgotten with the counters of commands.
+    other_changes: AtomicU64,
+    /// Held while calls become other changes.
+    resetting: Mutex<()>,
+    reads: Traffic,
+    writes: Traffic,
+}
+
+/// What was read from or written to sockets.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Traffic {
+    calls: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Traffic {
+    fn count(&self, bytes: usize) {
+        self.calls.fetch_add(1, Relaxed);
+        self.bytes.fetch_add(bytes as u64, Relaxed);
+    }
+
+    fn show(&self) -> (u64, u64) {
+        (self.calls.load(Relaxed), self.bytes.load(Relaxed))
+    }
 }
 
 #[derive(Debug)]
@@ -89,10 +120,19 @@ impl Stats {
 
     /// Resets the counters. Connected clients still count.
     pub fn reset(&self) {
-        for counters in &self.commands.0 {
+        // A save that is due stays due.
+        let _turn = lock(&self.resetting);
+        for traffic in [&self.reads, &self.writes] {
+            traffic.calls.store(0, Relaxed);
+            traffic.bytes.store(0, Relaxed);
+        }
+        for (command, counters) in COMMANDS.iter().zip(&self.commands.0) {
             counters.errors.store(0, Relaxed);
             counters.nanoseconds.store(0, Relaxed);
-            counters.latency.iter().for_each(|it| it.store(0, Relaxed));
+            let calls: u64 = counters.latency.iter().map(|it| it.swap(0, Relaxed)).sum();
+            if command.access == Access::Write {
+                self.changed_otherwise(calls);
+            }
         }
         for counter in [
             &self.connections,
@@ -105,6 +145,48 @@ impl Stats {
         ] {
             counter.store(0, Relaxed);
         }
+    }
+
+    /// Counts changes that no command has made.
+    pub fn changed_otherwise(&self, changes: u64) {
+        self.other_changes.fetch_add(changes, Relaxed);
+    }
+
+    /// The number of commands that may have changed keys, and of other changes. It differs after each
+    /// change.
+    pub fn changes(&self) -> u64 {
+        let _turn = lock(&self.resetting);
+        let is_write = |command: &Command| command.access == Access::Write;
+        let writes = self.commands().filter(|(command, _)| is_write(command));
+        let calls: u64 = writes.map(|(_, calls)| calls.calls).sum();
+        self.other_changes.load(Relaxed) + calls
+    }
+
+    /// The number of `CF.*` commands that look a key up to read it.
+    pub fn lookups(&self) -> u64 {
+        let is_lookup = |it: &Command| it.is_on_filter && it.access == Access::Read;
+        let lookups = self.commands().filter(|(command, _)| is_lookup(command));
+        lookups.map(|(_, calls)| calls.calls).sum()
+    }
+
+    /// Counts a read from a socket.
+    pub fn received(&self, bytes: usize) {
+        self.reads.count(bytes);
+    }
+
+    /// Counts a write to a socket.
+    pub fn sent(&self, bytes: usize) {
+        self.writes.count(bytes);
+    }
+
+    /// The number of reads from sockets, and their bytes.
+    pub fn all_received(&self) -> (u64, u64) {
+        self.reads.show()
+    }
+
+    /// The number of writes to sockets, and their bytes.
+    pub fn all_sent(&self) -> (u64, u64) {
+        self.writes.show()
     }
 
     /// Counts an unknown command.

@@ -111,6 +111,11 @@ impl guira_commands::Store for Store {
         true
     }
 
+    #[cold]
+    fn missed(&self, lookups: usize) {
+        self.keyspace.missed(lookups);
+    }
+
     #[inline]
     fn added<'a>(&self, _: &[u8], entry: &Entry, _: impl Iterator<Item = &'a [u8]>) {
         self.keyspace.settle(entry);

@@ -5,7 +5,7 @@ use crate::common::{PROTOCOLS, Server, ask, in_both, refusal};
 #[test]
 fn reserve_checks_its_arguments_in_order() {
     let arity = "ERR wrong number of arguments for 'cf.reserve' command";
-    let capacity = "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]";
+    let capacity = "Capacity must be in the range [2 * BUCKETSIZE, 25769803776]";
     let cases = [
         ("CF.RESERVE", arity),
         ("CF.RESERVE k", arity),
@@ -99,9 +99,23 @@ fn reserve_checks_its_arguments_in_order() {
         ),
         ("CF.RESERVE k 3", capacity),
         ("CF.RESERVE k 9 BUCKETSIZE 5", capacity),
-        ("CF.RESERVE k 1073741825", capacity),
+        ("CF.RESERVE k 25769803777", capacity),
         ("CF.RESERVE k 1099511627776", capacity),
         ("CF.RESERVE k -5", capacity),
+        // As in RedisBloom, a number is written in one way only.
+        ("CF.RESERVE k +5", "Bad capacity"),
+        ("CF.RESERVE k 007", "Bad capacity"),
+        ("CF.RESERVE k 100 EXPANSION +1", "Couldn't parse EXPANSION"),
+        (
+            "CF.RESERVE k 100 BUCKETSIZE 02",
+            "Couldn't parse BUCKETSIZE",
+        ),
+        (
+            "CF.RESERVE k 100 MAXCAPACITY +900",
+            "Couldn't parse MAXCAPACITY",
+        ),
+        ("CF.RESERVE k 100 WINDOW +60", "Couldn't parse WINDOW"),
+        ("CF.RESERVE k 100 COUNTERS 08", "Couldn't parse COUNTERS"),
         ("CF.RESERVE there 100", "ERR item exists"),
     ];
     let server = Server::start(&["--maxmemory", "1mb"]);
@@ -126,11 +140,11 @@ fn reserve_says_how_much_memory_is_missing() {
     let cases = [
         (
             "CF.RESERVE k 100 MAXCAPACITY 10000000",
-            "OOM with MAXCAPACITY items the filter needs 13333328 bytes, and maxmemory is 1048576",
+            "OOM with MAXCAPACITY items the filter needs 17631440 bytes, and maxmemory is 1048576",
         ),
         (
             "CF.RESERVE k 1073741824 EXPANSION 0",
-            "OOM the filter needs 1073741824 bytes, and of maxmemory, 1048576, there are",
+            "OOM the filter needs 1671780569 bytes, and of maxmemory, 1048576, there are",
         ),
     ];
     let server = Server::start(&["--maxmemory", "1mb"]);
@@ -177,12 +191,12 @@ fn other_commands_check_their_arguments() {
             let expected = format!("ERR wrong number of arguments for '{name}' command");
             assert_eq!(refusal(client, words), expected, "{words}");
         }
-        let capacity = "Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
+        let capacity = "Capacity must be in the range [cf-bucket-size * 2, 25769803776]";
         for command in ["CF.INSERT", "CF.INSERTNX"] {
             let cases = [
                 ("k CAPACITY x ITEMS a", "Bad capacity"),
                 ("k CAPACITY 3 ITEMS a", capacity),
-                ("k CAPACITY 1073741825 ITEMS a", capacity),
+                ("k CAPACITY 25769803777 ITEMS a", capacity),
                 ("k COLOUR blue ITEMS a", "Unknown argument received"),
             ];
             for (words, expected) in cases {

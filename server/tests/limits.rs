@@ -1,6 +1,6 @@
 //! Limits, and clients that exceed them.
 
-use crate::common::{Protocol, Raw, Server, ask, memory, refusal, request, until};
+use crate::common::{Protocol, Raw, Server, ask, memory, refusal, request, text, try_ask, until};
 use redis::Value;
 use std::{
     io::{Read, Write},
@@ -166,7 +166,7 @@ fn memory_has_a_limit() {
     let refused = refusal(&mut client, "CF.RESERVE k 1099511627776");
     assert_eq!(
         refused,
-        "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]"
+        "Capacity must be in the range [2 * BUCKETSIZE, 25769803776]"
     );
     ask::<()>(&mut client, "CF.RESERVE k 100");
     // The filters grow, and exceed the limit together.
@@ -188,6 +188,59 @@ fn memory_has_a_limit() {
     ask::<()>(&mut client, "FLUSHALL");
     assert_eq!(used(&mut client), 0);
     assert!(ask::<bool>(&mut client, "CF.ADD k a"));
+}
+
+/// The bytes that a refused command names are those that the key takes where it is allowed.
+#[test]
+fn the_missing_memory_is_what_the_key_takes() {
+    let large = Server::start(&[]);
+    let mut large = large.client(Protocol::Resp2);
+    let small = Server::start(&["--maxmemory", "65536"]);
+    let mut small = small.client(Protocol::Resp2);
+    for line in [
+        "CF.RESERVE k 1000000 EXPANSION 0",
+        "CF.RESERVE k 10000000 EXPANSION 0 ERROR 0.0001",
+        "CF.RESERVE k 1000000 EXPANSION 0 WINDOW 60",
+        "CF.INSERT k CAPACITY 3000000 EXPANSION 0 ITEMS a",
+    ] {
+        ask::<()>(&mut large, line);
+        let needed = memory(&mut large, "used_memory_dataset:");
+        let refused = refusal(&mut small, line);
+        let expected = format!("OOM the filter needs {needed} bytes, and of maxmemory, 65536,");
+        assert!(refused.starts_with(&expected), "{line}: {refused}");
+        ask::<()>(&mut large, "FLUSHALL");
+    }
+    // A key that an insert creates, where nearly everything is taken.
+    for key in 0.. {
+        let inserted = try_ask::<bool>(&mut small, &format!("CF.ADDNX {key} x"));
+        let Err(error) = inserted else { continue };
+        let refused = text(&error);
+        let needed = refused.strip_prefix("OOM the filter needs ");
+        let needed = needed.and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
+        let needed = needed.unwrap_or_else(|| panic!("{refused}"));
+        let free = 65_536 - memory(&mut small, "used_memory_dataset:");
+        assert!(needed > free && needed > 1000, "{refused}");
+        break;
+    }
+}
+
+/// The limit is what memory and the library allow.
+#[test]
+fn large_capacities_are_a_question_of_memory() {
+    let server = Server::start(&["--maxmemory", "1mb"]);
+    let mut client = server.client(Protocol::Resp2);
+    for line in [
+        "CF.RESERVE k 5000000000 EXPANSION 0",
+        "CF.INSERT k CAPACITY 5000000000 EXPANSION 0 ITEMS a",
+    ] {
+        let refused = refusal(&mut client, line);
+        let needed = refused.strip_prefix("OOM the filter needs ");
+        let needed = needed.and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
+        assert!(
+            needed.is_some_and(|needed| needed > 5_000_000_000),
+            "{refused}"
+        );
+    }
 }
 
 /// Dumps are in files, and the oldest makes room.

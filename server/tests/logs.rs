@@ -3,6 +3,7 @@
 use crate::common::{Protocol, Server, ask, command, until};
 use std::{
     fs::{self, File},
+    io::{BufRead, BufReader, Read},
     path::PathBuf,
     time::{Duration, Instant},
 };
@@ -14,7 +15,16 @@ fn logged(arguments: &[&str]) -> (TempDir, PathBuf, Server) {
     let path = directory.path().join("log");
     let mut start = command(&[&["--log-format", "json"], arguments].concat());
     start.stderr(File::create(&path).unwrap());
-    let server = Server::spawn(&mut start);
+    let process = start.spawn().unwrap();
+    let mut port = None;
+    until("the server is ready", || {
+        let text = fs::read_to_string(&path).unwrap();
+        let address = text.split("\"listener\":\"127.0.0.1:").nth(1);
+        port = address.and_then(|rest| rest.split('"').next()?.parse().ok());
+        text.contains("\"message\":\"ready\"")
+    });
+    let port = port.expect("it listens");
+    let server = Server { process, port };
     (directory, path, server)
 }
 
@@ -28,6 +38,41 @@ fn lines(log: &PathBuf, message: &str) -> usize {
 /// At most ten lines in ten seconds; all ten may come at once.
 fn most_lines(since: Instant) -> usize {
     10 * (1 + since.elapsed().as_secs() as usize / 10)
+}
+
+/// A log for programs comes without a text for people.
+#[test]
+fn a_log_of_json_is_all_output() {
+    let (_directory, log, mut server) = logged(&["--log", "info"]);
+    let mut out = server.process.stdout.take().unwrap();
+    assert!(server.terminate().success());
+    let mut text = String::new();
+    out.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "");
+    let log = fs::read_to_string(log).unwrap();
+    assert!(
+        log.lines()
+            .all(|line| line.starts_with('{') && line.ends_with('}')),
+        "{log}"
+    );
+}
+
+/// Without a terminal there is one line, and nothing to try.
+#[test]
+fn programs_are_told_the_port_only() {
+    let mut process = command(&[]).spawn().unwrap();
+    let mut out = BufReader::new(process.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    let port = line.trim_end().trim_end_matches('.').rsplit(' ').next();
+    let port = port
+        .and_then(|port| port.parse().ok())
+        .expect("the line ends in the port");
+    let server = Server { process, port };
+    assert!(server.terminate().success());
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "");
 }
 
 #[test]

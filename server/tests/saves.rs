@@ -211,6 +211,8 @@ fn saves_are_made_by_the_clock() {
     let mut client = server.client(Protocol::Resp2);
     ask::<()>(&mut client, "CF.ADD k a");
     let mut saves = || {
+        // A save without changes is left out.
+        ask::<()>(&mut client, "CF.ADDNX k a");
         let info: String = ask(&mut client, "INFO persistence");
         let saves = info.lines().find_map(|line| line.strip_prefix("saves:"));
         saves.unwrap().parse::<u32>().unwrap()
@@ -225,6 +227,76 @@ fn saves_are_made_by_the_clock() {
         ask::<i64>(&mut server.client(Protocol::Resp2), "CF.COUNT k a"),
         1
     );
+}
+
+/// A save is left out if nothing has changed since the last one.
+#[test]
+fn what_has_not_changed_is_not_saved_again() {
+    let (_guard, path) = directory();
+    let server = Server::start(&["--dir", &path, "--save-every", "1s"]);
+    let mut client = server.client(Protocol::Resp2);
+    let field = |client: &mut redis::Connection, name: &str| {
+        let info: String = ask(client, "INFO persistence");
+        let value = info.lines().find_map(|line| line.strip_prefix(name));
+        value.unwrap().parse::<u64>().unwrap()
+    };
+    ask::<()>(&mut client, "CF.ADD k a");
+    until("the change is saved", || {
+        field(&mut client, "rdb_changes_since_last_save:") == 0
+    });
+    let saves = field(&mut client, "saves:");
+    // The next save is not for nothing: it comes after two intervals in which nothing has changed.
+    std::thread::sleep(std::time::Duration::from_millis(2_500));
+    assert_eq!(field(&mut client, "saves:"), saves);
+    // The counters of commands start again, and the change is still to be saved.
+    ask::<()>(&mut client, "CF.ADD k b");
+    ask::<()>(&mut client, "CONFIG RESETSTAT");
+    until("the other change is saved", || {
+        field(&mut client, "saves:") > saves
+    });
+}
+
+/// With a directory, the default saves every minute.
+#[test]
+fn a_directory_means_saves() {
+    let (_guard, path) = directory();
+    let server = Server::start(&["--dir", &path]);
+    let mut client = server.client(Protocol::Resp2);
+    let setting: (String, String) = ask(&mut client, "CONFIG GET save");
+    assert_eq!(setting.1, "60 1");
+    let server = Server::start(&["--dir", &format!("{path}/none"), "--save-every", "0"]);
+    let mut client = server.client(Protocol::Resp2);
+    let setting: (String, String) = ask(&mut client, "CONFIG GET save");
+    assert_eq!(setting.1, "");
+}
+
+/// The log of a server that gets a key and stops at SIGTERM.
+fn log_of(arguments: &[&str]) -> String {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let mut start = crate::common::command(&[arguments, &["--log", "info"]].concat());
+    start.stderr(log.reopen().unwrap());
+    let server = Server::spawn(&mut start);
+    ask::<()>(&mut server.client(Protocol::Resp2), "CF.ADD k a");
+    assert!(server.terminate().success());
+    fs::read_to_string(log.path()).unwrap()
+}
+
+/// The log of a server without a directory says what that means, and what is lost in the end.
+#[test]
+fn what_is_not_saved_is_said() {
+    let (_guard, path) = directory();
+    let (warned, lost) = ("all keys are in memory only", "all keys are lost");
+    let changes = "changes since the last save are lost";
+    let log = log_of(&[]);
+    assert_eq!(log.matches(warned).count(), 1, "{log}");
+    assert_eq!(log.matches(lost).count(), 1, "{log}");
+    let log = log_of(&["--dir", &path]);
+    assert!(
+        ![warned, lost, changes].iter().any(|it| log.contains(it)),
+        "{log}"
+    );
+    let log = log_of(&["--dir", &path, "--save-on-exit", "false"]);
+    assert_eq!(log.matches(changes).count(), 1, "{log}");
 }
 
 /// The output of a server that does not start.

@@ -34,6 +34,38 @@ fn make(client: &mut Connection, keys: impl Iterator<Item = String>) {
     pipe.query::<()>(client).unwrap();
 }
 
+/// As in Redis, where `*` means all keys, and no other pattern matches the empty key.
+#[test]
+fn only_one_star_matches_the_empty_key() {
+    in_both(|_, client| {
+        redis::cmd("CF.ADD")
+            .arg("")
+            .arg("a")
+            .query::<()>(client)
+            .unwrap();
+        ask::<()>(client, "CF.ADD k a");
+        let matching = |client: &mut Connection, pattern: &str| {
+            let keys: BTreeSet<String> = ask(client, &format!("KEYS {pattern}"));
+            let (scanned, _) = scanned(client, &format!(" MATCH {pattern}"), |_, _, _| {});
+            assert_eq!(
+                scanned.into_iter().collect::<BTreeSet<_>>(),
+                keys,
+                "{pattern}"
+            );
+            keys
+        };
+        let both = BTreeSet::from([String::new(), "k".into()]);
+        assert_eq!(matching(client, "*"), both);
+        for pattern in ["**", "*?", "k*", "?"] {
+            assert_eq!(
+                matching(client, pattern),
+                BTreeSet::from(["k".into()]),
+                "{pattern}"
+            );
+        }
+    });
+}
+
 #[test]
 fn a_scan_takes_steps_of_the_size_asked_for() {
     in_both(|_, client| {

@@ -42,6 +42,38 @@ fn fault(arguments: &[&str], environment: &[(&str, &str)], text: Option<&str>) -
     }
 }
 
+/// The operator learns which lines of the file do not apply.
+#[test]
+fn the_environment_that_outranks_the_file_is_named() {
+    let file =
+        Some("port = 7000\ndir = \"/a\"\ntimeout = \"5m\"\ndisable-command = [\"keys\", \"scan\"]");
+    let variables = [
+        ("GUIRA_DIR", "/b"),
+        ("GUIRA_PORT", "7000"),
+        ("GUIRA_DISABLE_COMMAND", "keys"),
+        ("GUIRA_THREADS", "2"),
+    ];
+    let named = |arguments: &[&str]| -> Vec<(String, String)> {
+        let config = load_with(arguments, &variables, file).unwrap();
+        assert_eq!(config.port, 7000);
+        config
+            .outranked
+            .into_iter()
+            .map(|it| (it.setting, it.variable))
+            .collect()
+    };
+    let expected = [
+        ("dir", "GUIRA_DIR"),
+        ("disable-command", "GUIRA_DISABLE_COMMAND"),
+    ];
+    let mut all = named(&[]);
+    all.sort();
+    assert_eq!(all, expected.map(|(a, b)| (a.into(), b.into())));
+    // The command line outranks both.
+    let all = named(&["--dir", "/c", "--disable-command", "del"]);
+    assert_eq!(all, []);
+}
+
 #[test]
 fn a_file_has_every_setting() {
     let config = load_with(
@@ -173,7 +205,7 @@ fn faults_in_a_file_have_a_line() {
         ),
         (
             "default-capacity = 3",
-            "guira.toml:1: invalid value '3' for '--default-capacity <N>': 3 is not in 4..=1073741824",
+            "guira.toml:1: invalid value '3' for '--default-capacity <N>': 3 is not in 4..=25769803776",
         ),
         (
             "default-error-rate = 1",

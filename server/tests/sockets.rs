@@ -67,7 +67,7 @@ fn tcp_can_be_left_out() {
     let text = path.to_str().unwrap();
     let mut start = command(&["--tcp", "false", "--unixsocket", text]);
     let (server, line) = Server::spawn_anywhere(&mut start);
-    assert!(line.contains(&format!(" is ready at {text}. ")), "{line}");
+    assert!(line.contains(&format!(" is ready at {text}.\n")), "{line}");
     let mut client = client(&path);
     ask::<()>(&mut client, "PING");
     let listening = fs::read_to_string(format!("/proc/{}/net/tcp", server.process.id())).unwrap();

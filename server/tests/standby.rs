@@ -247,7 +247,7 @@ fn the_snapshot_is_for_clients_that_may_have_it() {
         ),
         (
             "SNAPSHOT END",
-            "-ERR unknown subcommand 'END' of snapshot: see the manual",
+            "-ERR unknown subcommand 'END'. Try SNAPSHOT HELP.",
         ),
     ] {
         assert_eq!(raw.ask(format!("{command}\r\n")), reply);

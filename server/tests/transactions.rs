@@ -85,6 +85,26 @@ fn a_refused_command_ends_the_transaction() {
             ),
             ("SAVE", "ERR Command not allowed inside a transaction"),
             ("SHUTDOWN", "ERR Command not allowed inside a transaction"),
+            (
+                "CONFIG FOO",
+                "ERR unknown subcommand 'FOO'. Try CONFIG HELP.",
+            ),
+            (
+                "client foo x",
+                "ERR unknown subcommand 'foo'. Try CLIENT HELP.",
+            ),
+            (
+                "OBJECT FOO k",
+                "ERR unknown subcommand 'FOO'. Try OBJECT HELP.",
+            ),
+            (
+                "CONFIG GET",
+                "ERR wrong number of arguments for 'config|get' command",
+            ),
+            (
+                "MEMORY USAGE",
+                "ERR wrong number of arguments for 'memory|usage' command",
+            ),
             ("HELLO 2", "ERR Command not allowed inside a transaction"),
         ] {
             ask::<()>(client, "MULTI");

@@ -153,7 +153,8 @@ fn only_a_change_that_is_made_raises_the_limit_for_open_files() {
 #[test]
 fn saves_begin_and_end_at_the_interval_that_is_set() {
     let directory = TempDir::new().unwrap();
-    let server = Server::start(&["--dir", directory.path().to_str().unwrap()]);
+    let path = directory.path().to_str().unwrap();
+    let server = Server::start(&["--dir", path, "--save-every", "0"]);
     let mut client = server.client(Protocol::Resp2);
     ask::<()>(&mut client, "CF.ADD k a");
     assert_eq!(setting(&mut client, "save"), "");

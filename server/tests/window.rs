@@ -29,6 +29,31 @@ fn has(client: &mut Connection, line: &str) -> bool {
     ask(client, line)
 }
 
+/// A key that was deleted comes back with its window if the insert says it, in one step.
+#[test]
+fn an_insert_creates_a_key_with_a_window() {
+    in_both(|_, client| {
+        let insert = "CF.INSERTNX tokens WINDOW 3600 EPOCHS 6 CAPACITY 1000 ITEMS t1";
+        for gone in ["FLUSHALL", "DEL tokens", "EXPIRE tokens 0"] {
+            assert_eq!(ask::<(i64,)>(client, insert).0, 1, "{gone}");
+            assert_eq!(ask::<(i64,)>(client, insert).0, 0, "{gone}");
+            let description: String = ask(client, "CF.DEBUG tokens");
+            assert!(
+                description.contains(" window:3600 epochs:6 "),
+                "{description}"
+            );
+            ask::<()>(client, gone);
+        }
+        // Without the options the key would have no window, and the items would stay.
+        ask::<()>(client, "CF.ADDNX tokens t1");
+        let refused = refusal(client, insert);
+        assert!(
+            refused.starts_with("This filter has no window"),
+            "{refused}"
+        );
+    });
+}
+
 #[test]
 fn a_window_is_checked_and_shown() {
     in_both(|_, client| {

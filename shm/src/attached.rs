@@ -10,10 +10,21 @@ use crate::{
     sparse::Sparse,
 };
 use guira::shared::{Repaired, SharedPlace};
-use std::{io, os::fd::BorrowedFd, sync::Arc};
+use std::{
+    io,
+    os::fd::BorrowedFd,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 
 /// The default number of processes that can share a filter.
 pub(crate) const MEMBERS: usize = 63;
+
+/// How long an opener lets other processes finish that repair, take or leave the last seats, and how long
+/// it sleeps between two looks. (One of them may be stopped.)
+const MOST_WAIT: Duration = Duration::from_secs(1);
+const WAIT: Duration = Duration::from_millis(1);
 
 /// How often a file may appear and disappear again while it is opened or created.
 const MOST_TRIES: usize = 16;
@@ -92,9 +103,18 @@ impl<F: Repair> Attached<F> {
 
     /// Takes a seat for this process, unless it has one.
     pub(crate) fn attach(&self) -> Result<(), AttachError> {
-        if self.processes.take_seat().is_err() {
+        let since = Instant::now();
+        // When all workers of a filter start again at the same time, each seat is that of a dead process
+        // first, and then another opener repairs or takes it.
+        while self.processes.take_seat()?.is_none() {
             self.filter.repair_dead();
-            self.processes.take_seat()?;
+            if self.processes.take_seat()?.is_some() {
+                break;
+            }
+            if since.elapsed() > MOST_WAIT {
+                return Err(self.processes.too_many());
+            }
+            thread::sleep(WAIT);
         }
         Ok(())
     }
@@ -107,8 +127,9 @@ impl<F: Repair> Attached<F> {
     /// Counts the items, if no other process has a seat.
     pub(crate) fn recount(&mut self) -> Result<usize, NotAlone> {
         self.filter.repair_dead();
-        let locks = self.processes.lock_all_others().map_err(NotAlone::Io)?;
-        let _locks = locks.ok_or(NotAlone::InUse)?;
+        let file = self.processes.origin().open().map_err(NotAlone::Io)?;
+        let claims = self.processes.claim_all_others(&file);
+        let _claims = claims.map_err(NotAlone::Io)?.ok_or(NotAlone::InUse)?;
         let items = self.filter.recount();
         self.processes.note_recount();
         Ok(items)

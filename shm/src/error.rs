@@ -1,6 +1,6 @@
 //! Typed errors.
 
-use guira::{BuildError, SnapshotError};
+use guira::{BuildError, MergeError, SnapshotError};
 use std::{error::Error, fmt, io};
 
 /// A file cannot be created or opened as a filter.
@@ -46,6 +46,9 @@ pub enum OpenError {
     /// The file describes a filter that cannot exist, or one of another hasher: the source of this
     /// error.
     Filter(SnapshotError),
+    /// The items of a filter were not copied into a new one: the source of this error. They may not fit if
+    /// the filter has more of them than its capacity.
+    Copy(MergeError),
     /// The filter in the file is not the one that was asked for.
     Different {
         /// What differs.
@@ -111,6 +114,7 @@ impl fmt::Display for OpenError {
             Self::Control { what, found } => write!(f, "the {what} cannot be {found}"),
             Self::Build(_) => f.write_str("the filter cannot be built"),
             Self::Filter(_) => f.write_str("the file describes no filter that can be opened"),
+            Self::Copy(_) => f.write_str("the items of the filter were not copied"),
             Self::Different { what, found, asked } => {
                 write!(f, "the {what} of the filter is {found}, and not {asked}")
             }
@@ -149,6 +153,7 @@ impl Error for OpenError {
             Self::Io(error) => Some(error),
             Self::Build(error) => Some(error),
             Self::Filter(error) => Some(error),
+            Self::Copy(error) => Some(error),
             Self::Attach(error) => Some(error),
             _ => None,
         }

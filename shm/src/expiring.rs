@@ -185,6 +185,50 @@ impl<S: BuildHasher + Clone + 'static> SharedExpiringFilter<S> {
         Self::create_by(path.as_ref(), builder, max_processes)
     }
 
+    /// Creates a file with a copy of `filter`, for at most `max_processes` processes.
+    ///
+    /// So a snapshot becomes a shared filter, and a shared one gets a new file. Other threads may use
+    /// `filter` during the call, which copies as [`try_clone`](ExpiringFilter::try_clone) does, and keeps the times of its items. The file gets its name when the
+    /// copy is complete. O(buckets).
+    ///
+    /// # Safety
+    ///
+    /// As [`SharedFilter::open`](crate::SharedFilter::open).
+    ///
+    /// # Errors
+    ///
+    /// As [`create_for`](Self::create_for), and [`OpenError::Copy`].
+    #[expect(unsafe_code, reason = "as `open`")]
+    pub unsafe fn create_copy(
+        path: impl AsRef<Path>,
+        filter: &ExpiringFilter<S>,
+        max_processes: usize,
+    ) -> Result<Self, OpenError> {
+        let new = file::like_expiring(filter, max_processes)?;
+        let put = |temporary: &Path| {
+            let copy = Self::open_by(temporary, |_| new.hasher.clone())?;
+            copy.shared.filter.merge(filter).map_err(OpenError::Copy)
+        };
+        file::create(path.as_ref(), &new, put)?;
+        Self::open_by(path.as_ref(), |_| new.hasher)
+    }
+
+    /// [`create_copy`](Self::create_copy) in memory that has no name, as
+    /// [`create_memfd`](Self::create_memfd).
+    ///
+    /// # Errors
+    ///
+    /// As [`create_memfd_for`](Self::create_memfd_for), and [`OpenError::Copy`].
+    pub fn create_memfd_copy(
+        filter: &ExpiringFilter<S>,
+        max_processes: usize,
+    ) -> Result<Self, OpenError> {
+        let new = file::like_expiring(filter, max_processes)?;
+        let copy = Self::of_memfd(file::create_memfd(&new)?, |_| new.hasher)?;
+        copy.shared.filter.merge(filter).map_err(OpenError::Copy)?;
+        Ok(copy)
+    }
+
     /// Like [`open`](SharedExpiringFilter::open), for a filter with another hasher.
     ///
     /// # Safety
@@ -249,7 +293,7 @@ impl<S: BuildHasher + Clone + 'static> SharedExpiringFilter<S> {
         members: usize,
     ) -> Result<Self, OpenError> {
         let new = file::new_expiring(builder, members)?;
-        file::create(path, &new)?;
+        file::create(path, &new, |_| Ok(()))?;
         Self::open_by(path, |_| new.hasher)
     }
 
@@ -407,6 +451,13 @@ impl<S: BuildHasher + 'static> SharedExpiringFilter<S> {
 
 /// Items. Each method is that of [`ExpiringFilter`] with the same name.
 impl<S: BuildHasher + 'static> SharedExpiringFilter<S> {
+    /// [`ExpiringFilter::hash_of`].
+    #[inline]
+    #[must_use]
+    pub fn hash_of<T: Hash + ?Sized>(&self, item: &T) -> u64 {
+        self.shared.filter.hash_of(item)
+    }
+
     /// [`ExpiringFilter::contains`].
     #[inline]
     #[must_use]

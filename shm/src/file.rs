@@ -5,25 +5,30 @@ use crate::{
     error::OpenError,
     header::{Header, MAX_PROCESSES, PAGE},
     map::Map,
-    sparse::allocate,
+    sparse::{allocate, allocate_new},
 };
 use guira::{
     Builder, CuckooFilter, ExpiringBuilder, ExpiringFilter, SeededState, SnapshotError,
     shared::{Members, Memory, SharedClock, SharedPlace, SharedWords},
 };
 use nix::{
-    fcntl::{FcntlArg, SealFlag, fcntl, posix_fallocate},
+    fcntl::{AT_FDCWD, AtFlags, FcntlArg, SealFlag, fcntl},
+    libc,
     sys::{
         memfd::{MFdFlags, memfd_create},
         statfs::{FsType, fstatfs},
     },
+    unistd::linkat,
 };
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     hash::BuildHasher,
     io,
-    os::fd::OwnedFd,
-    path::Path,
+    os::{
+        fd::{AsRawFd, OwnedFd},
+        unix::fs::OpenOptionsExt,
+    },
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -72,17 +77,6 @@ impl Kind {
             Self::Expiring => ExpiringFilter::<SeededState>::shared_words(header),
         }
     }
-
-    /// Makes words that are 0 an empty filter of this kind.
-    fn make_empty(self, header: &[u8], map: &Map) -> Result<(), OpenError> {
-        // The words of an expiring filter are 0 when it is empty.
-        if self == Self::Plain {
-            let words = &map.words()[PAGE..];
-            let made = CuckooFilter::<SeededState>::make_empty(header, words)?;
-            debug_assert!(made, "there are enough words");
-        }
-        Ok(())
-    }
 }
 
 /// A mapped file whose header and length fit a filter.
@@ -94,7 +88,6 @@ pub(crate) struct Mapped {
 
 /// What the file of a new filter is to have.
 pub(crate) struct New<S> {
-    kind: Kind,
     header: Header,
     /// The words that have memory from the start.
     first: usize,
@@ -108,8 +101,16 @@ pub(crate) fn new_filter<S: BuildHasher + Clone + 'static>(
 ) -> Result<New<S>, OpenError> {
     check_members(members)?;
     // Its pages are never touched, so it takes up no memory.
-    let empty = builder.build().map_err(OpenError::Build)?;
-    New::of(Kind::Plain, empty.header(), members, empty.hasher().clone())
+    like_filter(&builder.build().map_err(OpenError::Build)?, members)
+}
+
+/// The file of an empty filter like this one.
+pub(crate) fn like_filter<S: BuildHasher + Clone + 'static>(
+    filter: &CuckooFilter<S>,
+    members: usize,
+) -> Result<New<S>, OpenError> {
+    let hasher = filter.hasher().clone();
+    New::of(Kind::Plain, filter.header(), members, hasher)
 }
 
 /// The file of a new expiring filter.
@@ -118,9 +119,16 @@ pub(crate) fn new_expiring<S: BuildHasher + Clone + 'static>(
     members: usize,
 ) -> Result<New<S>, OpenError> {
     check_members(members)?;
-    let empty = builder.build().map_err(OpenError::Build)?;
-    let hasher = empty.hasher().clone();
-    New::of(Kind::Expiring, empty.header(), members, hasher)
+    like_expiring(&builder.build().map_err(OpenError::Build)?, members)
+}
+
+/// The file of an empty expiring filter like this one.
+pub(crate) fn like_expiring<S: BuildHasher + Clone + 'static>(
+    filter: &ExpiringFilter<S>,
+    members: usize,
+) -> Result<New<S>, OpenError> {
+    let hasher = filter.hasher().clone();
+    New::of(Kind::Expiring, filter.header(), members, hasher)
 }
 
 fn check_members(members: usize) -> Result<(), OpenError> {
@@ -135,9 +143,9 @@ fn check_members(members: usize) -> Result<(), OpenError> {
 
 impl<S> New<S> {
     fn of(kind: Kind, filter: [u8; 68], members: usize, hasher: S) -> Result<Self, OpenError> {
+        check_members(members)?;
         let of_filter = kind.words_of(&filter)?;
         Ok(Self {
-            kind,
             header: Header {
                 members,
                 words: PAGE + of_filter.all,
@@ -149,21 +157,80 @@ impl<S> New<S> {
     }
 }
 
-/// Creates the file of a filter. It gets its name when it is complete.
-pub(crate) fn create<S>(path: &Path, new: &New<S>) -> Result<(), OpenError> {
+/// Creates the file of a filter. It gets its name when it is complete, with what `put` puts into the empty
+/// filter, which it opens by another path.
+///
+/// Before that it has no name, so nothing stays if the process is killed. Only where a file system has no
+/// such files, it has another name.
+pub(crate) fn create<S>(
+    path: &Path,
+    new: &New<S>,
+    put: impl FnOnce(&Path) -> Result<(), OpenError>,
+) -> Result<(), OpenError> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let file = tempfile::NamedTempFile::new_in(directory)?;
-    check_file_system(file.as_file())?;
-    fill(file.as_file(), new)?;
-    file.persist_noclobber(path)
-        .map_err(|error| match error.error {
-            error if error.kind() == io::ErrorKind::AlreadyExists => OpenError::Exists,
-            error => OpenError::Io(error),
-        })?;
-    Ok(())
+    let of_directory = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_PATH)
+        .open(directory)?;
+    check_file_system(&of_directory)?;
+    let linked = match without_name(directory) {
+        Ok(file) => {
+            fill(&file, new)?;
+            let opened = path_of(&file);
+            put(&opened)?;
+            give_name(&opened, path)
+        }
+        Err(error) if has_no_such_files(&error) => {
+            let file = tempfile::NamedTempFile::new_in(directory)?;
+            fill(file.as_file(), new)?;
+            put(file.path())?;
+            file.persist_noclobber(path)
+                .map(drop)
+                .map_err(|error| error.error)
+        }
+        Err(error) => return Err(error.into()),
+    };
+    linked.map_err(|error| match error {
+        error if error.kind() == io::ErrorKind::AlreadyExists => OpenError::Exists,
+        error => OpenError::Io(error),
+    })
+}
+
+/// Where the descriptors of this process have names.
+const DESCRIPTORS: &str = "/proc/self/fd";
+
+/// A file in the directory that has no name, and that only its owner can open.
+fn without_name(directory: &Path) -> io::Result<File> {
+    // Without this the file cannot get a name later.
+    fs::metadata(DESCRIPTORS)?;
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .mode(0o600)
+        .custom_flags(libc::O_TMPFILE)
+        .open(directory)
+}
+
+/// True if an error of [`without_name`] may mean that there are no such files here.
+fn has_no_such_files(error: &io::Error) -> bool {
+    const CODES: [i32; 4] = [libc::EOPNOTSUPP, libc::EISDIR, libc::EINVAL, libc::ENOENT];
+    error
+        .raw_os_error()
+        .is_some_and(|code| CODES.contains(&code))
+}
+
+/// The path by which this process can open the file again, though it has no name.
+fn path_of(file: &File) -> PathBuf {
+    Path::new(DESCRIPTORS).join(file.as_raw_fd().to_string())
+}
+
+/// Gives the file that was opened here its name, unless another file has that.
+fn give_name(opened: &Path, path: &Path) -> io::Result<()> {
+    let follow = AtFlags::AT_SYMLINK_FOLLOW;
+    Ok(linkat(AT_FDCWD, opened, AT_FDCWD, path, follow)?)
 }
 
 /// Creates a file that has no name, and whose length cannot change.
@@ -177,22 +244,16 @@ pub(crate) fn create_memfd<S>(new: &New<S>) -> Result<File, OpenError> {
 
 /// Gives a new file its length, allocates it as far as an empty filter needs it, and makes that one.
 fn fill<S>(file: &File, new: &New<S>) -> Result<(), OpenError> {
-    let New {
-        kind,
-        header,
-        first,
-        ..
-    } = new;
+    let New { header, first, .. } = new;
     file.set_len(header.words as u64 * 8)?;
     // Reports a full tmpfs as an error here, instead of SIGBUS later.
     if *first < header.words {
         // An error here, if growth would be impossible.
         allocate(file, 0..*first)?;
     } else {
-        posix_fallocate(file, 0, header.words as i64 * 8).map_err(io::Error::from)?;
+        allocate_new(file, header.words)?;
     }
     let map = Map::of_file(file, *first)?;
-    kind.make_empty(&header.filter, &map)?;
     header.write(map.words());
     Ok(())
 }

@@ -36,7 +36,8 @@ use std::{
 ///
 /// A child has no seat until a call needs one. If none is free then, that call fails with
 /// [`TooManyInFlight`](InsertError::TooManyInFlight), and a remove that meets a relocation waits for its
-/// end. A child that calls [`attach`](Self::attach) first learns this from an error instead.
+/// end. If that does not come soon, the remove returns false for a present item. A child that calls
+/// [`attach`](Self::attach) first learns from an error that it has no seat.
 pub struct SharedFilter<S = SeededState> {
     shared: Attached<CuckooFilter<S>>,
 }
@@ -181,6 +182,64 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
         Self::create_by(path.as_ref(), builder, max_processes)
     }
 
+    /// Creates a file with a copy of `filter`, for at most `max_processes` processes.
+    ///
+    /// So a snapshot becomes a shared filter, and a shared one gets a new file. Other threads may use
+    /// `filter` during the call, which copies as [`try_clone`](CuckooFilter::try_clone) does. The file gets its name when the
+    /// copy is complete. O(buckets).
+    ///
+    /// ```
+    /// # use guira::CuckooFilter;
+    /// # use guira_shm::SharedFilter;
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("seen");
+    /// let saved = CuckooFilter::with_capacity(10_000);
+    /// saved.insert("ani")?;
+    /// let restored = CuckooFilter::from_bytes(&saved.to_bytes())?;
+    /// // SAFETY: nothing else truncates or writes a file in this directory.
+    /// let shared = unsafe { SharedFilter::create_copy(&path, &restored, 63) }?;
+    /// assert!(shared.contains("ani"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Safety
+    ///
+    /// As [`open`](SharedFilter::open).
+    ///
+    /// # Errors
+    ///
+    /// As [`create_for`](Self::create_for), and [`OpenError::Copy`].
+    #[expect(unsafe_code, reason = "as `open`")]
+    pub unsafe fn create_copy(
+        path: impl AsRef<Path>,
+        filter: &CuckooFilter<S>,
+        max_processes: usize,
+    ) -> Result<Self, OpenError> {
+        let new = file::like_filter(filter, max_processes)?;
+        let put = |temporary: &Path| {
+            let copy = Self::open_by(temporary, |_| new.hasher.clone())?;
+            copy.shared.filter.merge(filter).map_err(OpenError::Copy)
+        };
+        file::create(path.as_ref(), &new, put)?;
+        Self::open_by(path.as_ref(), |_| new.hasher)
+    }
+
+    /// [`create_copy`](Self::create_copy) in memory that has no name, as
+    /// [`create_memfd`](Self::create_memfd).
+    ///
+    /// # Errors
+    ///
+    /// As [`create_memfd_for`](Self::create_memfd_for), and [`OpenError::Copy`].
+    pub fn create_memfd_copy(
+        filter: &CuckooFilter<S>,
+        max_processes: usize,
+    ) -> Result<Self, OpenError> {
+        let new = file::like_filter(filter, max_processes)?;
+        let copy = Self::of_memfd(file::create_memfd(&new)?, |_| new.hasher)?;
+        copy.shared.filter.merge(filter).map_err(OpenError::Copy)?;
+        Ok(copy)
+    }
+
     /// Like [`open`](SharedFilter::open), for a filter with another hasher.
     ///
     /// # Safety
@@ -257,7 +316,7 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
 
     fn create_by(path: &Path, builder: Builder<S>, members: usize) -> Result<Self, OpenError> {
         let new = file::new_filter(builder, members)?;
-        file::create(path, &new)?;
+        file::create(path, &new, |_| Ok(()))?;
         Self::open_by(path, |_| new.hasher)
     }
 
@@ -350,11 +409,18 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
 
 /// Items. Each method is that of [`CuckooFilter`] with the same name.
 impl<S: BuildHasher + 'static> SharedFilter<S> {
+    /// [`CuckooFilter::hash_of`].
+    #[inline]
+    #[must_use]
+    pub fn hash_of<T: Hash + ?Sized>(&self, item: &T) -> u64 {
+        self.shared.filter.hash_of(item)
+    }
+
     /// [`CuckooFilter::contains`].
     #[inline]
     #[must_use]
     pub fn contains<T: Hash + ?Sized>(&self, item: &T) -> bool {
-        self.contains_hash(self.hasher().hash_one(item))
+        self.contains_hash(self.hash_of(item))
     }
 
     /// [`CuckooFilter::contains_hash`].
@@ -396,7 +462,7 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     /// * The other errors of [`CuckooFilter::insert`].
     #[inline]
     pub fn insert<T: Hash + ?Sized>(&self, item: &T) -> Result<(), InsertError> {
-        self.insert_hash(self.hasher().hash_one(item))
+        self.insert_hash(self.hash_of(item))
     }
 
     /// [`CuckooFilter::insert_hash`].
@@ -418,7 +484,7 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     /// As [`insert`](Self::insert). A call for an absent item needs a seat.
     #[inline]
     pub fn insert_unique<T: Hash + ?Sized>(&self, item: &T) -> Result<bool, InsertError> {
-        self.insert_unique_hash(self.hasher().hash_one(item))
+        self.insert_unique_hash(self.hash_of(item))
     }
 
     /// [`CuckooFilter::insert_unique_hash`].
@@ -443,7 +509,7 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     /// [`CuckooFilter::remove`].
     #[inline]
     pub fn remove<T: Hash + ?Sized>(&self, item: &T) -> bool {
-        self.remove_hash(self.hasher().hash_one(item))
+        self.remove_hash(self.hash_of(item))
     }
 
     /// [`CuckooFilter::remove_hash`].

@@ -132,14 +132,46 @@ pub struct Participants {
     pub deaths: u64,
 }
 
-/// The word of a seat whose process has left nothing.
-pub(crate) const FREE: u64 = 0;
+/// What the word of a seat says in its lowest bits. Those above count how often the seat was taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// No process has it, and none has left anything.
+    Free = 0,
+    /// A process has it, or had it when it died.
+    Taken = 1,
+    /// Its process is known to be dead.
+    Dead = 2,
+}
 
-/// The word of a seat that a process has, or had when it died.
-pub(crate) const TAKEN: u64 = 1;
+const STATE_BITS: u32 = 2;
 
-/// The word of a seat whose process is known to be dead.
-pub(crate) const DEAD: u64 = 2;
+impl State {
+    /// What the word says. Words are untrusted: what no process writes is repaired like a death.
+    pub(crate) fn of(word: u64) -> Self {
+        match word & !(u64::MAX << STATE_BITS) {
+            0 => Self::Free,
+            1 => Self::Taken,
+            _ => Self::Dead,
+        }
+    }
+
+    /// Stores it in the word of a seat that only this process changes.
+    pub(crate) fn store(self, word: &AtomicU64) {
+        self.store_plus(0, word);
+    }
+
+    /// Stores it in the word of a seat that this process takes.
+    pub(crate) fn store_next(self, word: &AtomicU64) {
+        self.store_plus(1 << STATE_BITS, word);
+    }
+
+    fn store_plus(self, more: u64, word: &AtomicU64) {
+        // Relaxed: no other process changes it now.
+        let count = word.load(Ordering::Relaxed) & u64::MAX << STATE_BITS;
+        // Release: all that this process has done here comes before the next one with this seat.
+        word.store(count.wrapping_add(more) | self as u64, Ordering::Release);
+    }
+}
 
 /// The seats in the first page, and the number of deaths.
 pub(crate) trait Seats {
@@ -154,7 +186,8 @@ pub(crate) trait Seats {
 
     /// How many of `max` processes there are.
     fn participants(&self, max: usize) -> Participants {
-        let is_used = |&seat: &usize| self.seat_word(seat).load(Ordering::Acquire) != FREE;
+        let state = |seat: usize| State::of(self.seat_word(seat).load(Ordering::Acquire));
+        let is_used = |&seat: &usize| state(seat) != State::Free;
         Participants {
             in_use: (0..max).filter(is_used).count(),
             max,

@@ -1,8 +1,15 @@
-//! Which seats are taken by processes that live: a lock of the kernel for each.
+//! Which seats are taken by processes that live: two locks of the kernel for each.
 //!
-//! A process that has a seat has locked a byte of the file, far behind its end. The lock belongs to an
-//! open file description. Nothing keeps that open but the mapping of one page, which a child does not
-//! inherit; its descriptor is closed at once. So the lock ends when the memory of the process does:
+//! | lock of a seat | who has it |
+//! |---|---|
+//! | its life | the process that has the seat, and nobody else |
+//! | its claim | a process that takes the seat, or repairs it, for the time of that |
+//!
+//! So whether a process lives never depends on who looks at its seat.
+//!
+//! A lock is on a byte of the file, far behind its end, and belongs to an open file description. Nothing
+//! keeps that of a life open but the mapping of one page, which a child does not inherit; its descriptor is
+//! closed at once. So a life ends when the memory of the process does:
 //!
 //! | event | the lock |
 //! |---|---|
@@ -30,6 +37,15 @@ use std::{
 /// Where the locked bytes are: behind all data.
 const FIRST: i64 = 1 << 62;
 
+/// A lock of a seat.
+#[derive(Clone, Copy)]
+pub(crate) enum Byte {
+    /// Lasts as long as the process that has the seat.
+    Life,
+    /// Lasts as long as a process takes or repairs the seat.
+    Claim,
+}
+
 /// Where the file of a filter is opened again.
 ///
 /// It is opened again for each use, because other code of the process may close any descriptor. A lock
@@ -38,7 +54,7 @@ const FIRST: i64 = 1 << 62;
 pub(crate) struct Origin {
     place: Place,
     /// The device and the number of the file there.
-    identity: (u64, u64),
+    identity: [u64; 2],
 }
 
 #[derive(Debug)]
@@ -73,6 +89,11 @@ impl Origin {
         }
     }
 
+    /// The device and the number of the file there.
+    pub(crate) fn identity(&self) -> [u64; 2] {
+        self.identity
+    }
+
     /// An open file description of its own.
     pub(crate) fn open(&self) -> io::Result<File> {
         let path = match &self.place {
@@ -91,43 +112,65 @@ impl Origin {
     }
 }
 
-fn identity(file: &File) -> io::Result<(u64, u64)> {
+fn identity(file: &File) -> io::Result<[u64; 2]> {
     let metadata = file.metadata()?;
-    Ok((metadata.dev(), metadata.ino()))
+    Ok([metadata.dev(), metadata.ino()])
 }
 
-/// The byte of a seat.
-fn byte(kind: libc::c_int, seat: usize) -> libc::flock {
+/// The byte of a seat, for the kernel.
+fn range(kind: libc::c_int, byte: Byte, seat: usize) -> libc::flock {
     libc::flock {
         l_type: kind as libc::c_short,
         l_whence: libc::SEEK_SET as libc::c_short,
-        l_start: FIRST + seat as i64,
+        l_start: FIRST + 2 * seat as i64 + byte as i64,
         l_len: 1,
         l_pid: 0,
     }
 }
 
-/// Locks the byte of a seat, as long as the description is open; false if another one has it.
-pub(crate) fn try_lock(file: &File, seat: usize) -> io::Result<bool> {
-    let byte = byte(libc::F_WRLCK, seat);
-    match fcntl(file, FcntlArg::F_OFD_SETLK(&byte)) {
+/// Locks a byte of a seat, as long as the description is open; false if another one has it.
+pub(crate) fn try_lock(file: &File, byte: Byte, seat: usize) -> io::Result<bool> {
+    let range = range(libc::F_WRLCK, byte, seat);
+    match fcntl(file, FcntlArg::F_OFD_SETLK(&range)) {
         Ok(_) => Ok(true),
         Err(Errno::EAGAIN | Errno::EACCES) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Unlocks the byte of a seat, if this description has locked it.
-pub(crate) fn unlock(file: &File, seat: usize) -> io::Result<()> {
-    fcntl(file, FcntlArg::F_OFD_SETLK(&byte(libc::F_UNLCK, seat)))?;
-    Ok(())
+/// True if a description other than `file` has locked this byte of a seat.
+pub(crate) fn is_locked(file: &File, byte: Byte, seat: usize) -> io::Result<bool> {
+    let mut range = range(libc::F_WRLCK, byte, seat);
+    fcntl(file, FcntlArg::F_OFD_GETLK(&mut range))?;
+    Ok(libc::c_int::from(range.l_type) != libc::F_UNLCK)
 }
 
-/// True if a description other than `file` has locked the byte of a seat.
-pub(crate) fn is_locked(file: &File, seat: usize) -> io::Result<bool> {
-    let mut byte = byte(libc::F_WRLCK, seat);
-    fcntl(file, FcntlArg::F_OFD_GETLK(&mut byte))?;
-    Ok(libc::c_int::from(byte.l_type) != libc::F_UNLCK)
+/// The claim of a seat, until this is dropped: no other process takes or repairs the seat.
+pub(crate) struct Claim<'a> {
+    file: &'a File,
+    seat: usize,
+}
+
+impl<'a> Claim<'a> {
+    /// Claims the seat; `None` if another process does.
+    pub(crate) fn of(file: &'a File, seat: usize) -> io::Result<Option<Self>> {
+        let is_claimed = try_lock(file, Byte::Claim, seat)?;
+        Ok(is_claimed.then_some(Self { file, seat }))
+    }
+
+    /// The description that has it.
+    pub(crate) fn file(&self) -> &File {
+        self.file
+    }
+}
+
+impl Drop for Claim<'_> {
+    /// It is unlocked, because a child that another thread has forked may keep the description.
+    fn drop(&mut self) {
+        let range = range(libc::F_UNLCK, Byte::Claim, self.seat);
+        // Without this the claim ends with the description.
+        let _ = fcntl(self.file, FcntlArg::F_OFD_SETLK(&range));
+    }
 }
 
 /// A lock that lasts as long as the memory of this process, or until it is dropped.
@@ -138,9 +181,9 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Keeps the lock of this description, whose descriptor is closed.
-    pub(crate) fn keep(file: File) -> io::Result<Self> {
-        let page = MmapOptions::new().len(1).map_raw_read_only(&file)?;
+    /// Keeps the locks of this description, whose descriptor may be closed.
+    pub(crate) fn keep(file: &File) -> io::Result<Self> {
+        let page = MmapOptions::new().len(1).map_raw_read_only(file)?;
         page.advise(Advice::DontFork)?;
         Ok(Self { _page: page })
     }

@@ -2,8 +2,8 @@
 
 use crate::{
     error::AttachError,
-    header::{DEAD, FREE, Seats, TAKEN},
-    locks::{Lock, Origin, is_locked, try_lock, unlock},
+    header::{Seats, State},
+    locks::{Byte, Claim, Lock, Origin, is_locked, try_lock},
     map::Map,
 };
 use arc_swap::ArcSwapOption;
@@ -13,7 +13,7 @@ use std::{
     io, mem,
     sync::{
         Arc,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
     time::Instant,
 };
@@ -57,33 +57,55 @@ impl Processes {
         Seat::of_word(self.own.words()[SEAT_WORD].load(Ordering::Acquire))
     }
 
-    /// Takes the lowest free seat that needs no repair, unless this process has one.
-    pub(crate) fn take_seat(&self) -> Result<Seat, AttachError> {
+    /// Takes the lowest free seat, unless this process has one. `None` if a seat is on the way to
+    /// be free: a process has died with it, or takes, repairs or leaves it right now.
+    pub(crate) fn take_seat(&self) -> Result<Option<Seat>, AttachError> {
         if let Some(seat) = self.seat_now() {
-            return Ok(seat);
+            return Ok(Some(seat));
         }
         let file = self.origin.open()?;
+        let mut all_live = true;
         for member in 0..self.members {
-            // The process with the lock may change the word.
-            if !try_lock(&file, member)? {
-                continue;
+            if self.state_of(member) == State::Free
+                && let Some(claim) = Claim::of(&file, member)?
+                // Another process may have taken it before the claim, or is about to leave it.
+                && self.state_of(member) == State::Free
+                && try_lock(&file, Byte::Life, member)?
+            {
+                return self.keep_seat(&claim, member).map(Some);
             }
-            let word = self.map.seat_word(member);
-            if word.load(Ordering::Acquire) != FREE {
-                unlock(&file, member)?;
-                continue;
-            }
-            return self.keep_seat(file, member);
+            all_live &= self.is_settled(&file, member)?;
         }
-        Err(AttachError::TooManyProcesses { max: self.members })
+        // Another thread of this process may have taken the last one.
+        match self.seat_now() {
+            None if all_live => Err(self.too_many()),
+            seat => Ok(seat),
+        }
     }
 
-    fn keep_seat(&self, file: File, member: usize) -> Result<Seat, AttachError> {
-        let lock = Lock::keep(file)?;
+    /// True if a process that lives has the seat, and is not about to take or to leave it.
+    fn is_settled(&self, file: &File, member: usize) -> io::Result<bool> {
+        let is_taken = self.state_of(member) == State::Taken;
+        // The claim comes last: a process that has taken the seat ends it when its threads know.
+        Ok(is_taken
+            && is_locked(file, Byte::Life, member)?
+            && !is_locked(file, Byte::Claim, member)?)
+    }
+
+    /// All seats are taken.
+    pub(crate) fn too_many(&self) -> AttachError {
+        AttachError::TooManyProcesses { max: self.members }
+    }
+
+    /// Keeps a seat that is claimed, and whose life is locked.
+    fn keep_seat(&self, claim: &Claim<'_>, member: usize) -> Result<Seat, AttachError> {
+        let lock = Lock::keep(claim.file())?;
         // Relaxed: only the atomicity of the count matters.
         let turn = TURNS.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let seat = Seat::new(member as u32, turn);
-        self.map.seat_word(member).store(TAKEN, Ordering::Release);
+        let word = self.map.seat_word(member);
+        // Only the process with the claim changes a free seat.
+        State::Taken.store_next(word);
         // AcqRel: a thread that sees the seat has the lock.
         let exchange = self.own.words()[SEAT_WORD].compare_exchange(
             0,
@@ -102,11 +124,22 @@ impl Processes {
             }
             // Another thread of this process was first, and this seat is free again.
             Err(first) => {
-                self.map.seat_word(member).store(FREE, Ordering::Release);
+                State::Free.store(word);
                 drop(lock);
                 Seat::of_word(first).ok_or_else(|| io::Error::from(io::ErrorKind::Other).into())
             }
         }
+    }
+
+    fn state_of(&self, member: usize) -> State {
+        // Acquire: what the last process with this seat has done comes before the next one.
+        State::of(self.map.seat_word(member).load(Ordering::Acquire))
+    }
+
+    /// True if a process has died with the seat, and has not been repaired.
+    fn is_dead(&self, file: &File, member: usize) -> io::Result<bool> {
+        let is_locked = || is_locked(file, Byte::Life, member);
+        is_dead(self.map.seat_word(member), is_locked)
     }
 
     /// The most processes.
@@ -124,36 +157,32 @@ impl Processes {
         &self.origin
     }
 
-    /// Locks the seats of all other processes; `None` if one of them lives.
-    pub(crate) fn lock_all_others(&self) -> io::Result<Option<File>> {
+    /// Claims the seats of all other processes; `None` if one of them lives.
+    pub(crate) fn claim_all_others<'a>(
+        &self,
+        file: &'a File,
+    ) -> io::Result<Option<Vec<Claim<'a>>>> {
         let own = self.seat_now().map(Seat::member);
-        let file = self.origin.open()?;
+        let mut claims = Vec::new();
         for member in (0..self.members).filter(|&member| Some(member) != own) {
-            if !try_lock(&file, member)? {
-                return Ok(None);
+            match Claim::of(file, member)? {
+                Some(claim) if !is_locked(file, Byte::Life, member)? => claims.push(claim),
+                _ => return Ok(None),
             }
         }
-        Ok(Some(file))
+        Ok(Some(claims))
     }
 
     /// True if no process has died with a seat since the last recount.
     pub(crate) fn none_died(&self) -> io::Result<bool> {
         let file = self.origin.open()?;
         for member in 0..self.members {
-            let word = self.map.seat_word(member);
-            // Acquire: a process that frees the seat of a dead one has counted its death before.
-            let load = || word.load(Ordering::Acquire);
-            let is_dead = match load() {
-                FREE => false,
-                DEAD => true,
-                // With the lock, no other process can take the seat.
-                _ => try_lock(&file, member)? && load() != FREE,
-            };
-            if is_dead {
+            if self.is_dead(&file, member)? {
                 return Ok(false);
             }
         }
-        // Relaxed: as above.
+        // Relaxed: a process that frees the seat of a dead one has counted its death before, and the seat
+        // was loaded with Acquire.
         let deaths = self.map.deaths().load(Ordering::Relaxed);
         Ok(deaths == self.map.deaths_at_recount().load(Ordering::Relaxed))
     }
@@ -172,23 +201,21 @@ impl Processes {
         let file = self.origin.open()?;
         let mut any = false;
         for member in (0..self.members).filter(|&member| Some(member) != own) {
-            let word = self.map.seat_word(member);
-            if word.load(Ordering::Acquire) == FREE || !try_lock(&file, member)? {
-                continue;
-            }
-            // Another process may have repaired it before the lock.
-            if word.load(Ordering::Acquire) != FREE {
+            // Only dead seats are claimed here, so that this is in no other process's way.
+            if self.is_dead(&file, member)?
+                && let Some(_claim) = Claim::of(&file, member)?
+                // Another process may have repaired it before the claim, and another one taken it.
+                && self.is_dead(&file, member)?
+            {
                 any = true;
-                // Relaxed: nothing depends on when others learn this.
-                word.store(DEAD, Ordering::Relaxed);
+                let word = self.map.seat_word(member);
+                State::Dead.store(word);
                 if repair(member) {
                     // Relaxed: it counts, and orders nothing.
                     self.map.deaths().fetch_add(1, Ordering::Relaxed);
-                    // Release: the repair comes before the next process with this seat.
-                    word.store(FREE, Ordering::Release);
+                    State::Free.store(word);
                 }
             }
-            unlock(&file, member)?;
         }
         Ok(any)
     }
@@ -208,13 +235,18 @@ impl Processes {
 
 impl Members for Processes {
     fn seat(&self) -> Option<Seat> {
-        self.seat_now().or_else(|| self.take_seat().ok())
+        self.seat_now().or_else(|| self.take_seat().ok().flatten())
     }
 
     /// True if it cannot be known.
     fn is_alive(&self, member: usize) -> bool {
-        let asked = self.origin.open().and_then(|file| is_locked(&file, member));
+        let file = self.origin.open();
+        let asked = file.and_then(|file| is_locked(&file, Byte::Life, member));
         asked.unwrap_or(true)
+    }
+
+    fn memory(&self) -> Option<[u64; 2]> {
+        Some(self.origin.identity())
     }
 
     /// Without the file, for example if this process has no free descriptor, nothing is repaired.
@@ -232,10 +264,7 @@ impl Drop for Processes {
         let lock = self.lock.swap(None);
         match self.seat_now() {
             Some(seat) => {
-                // Release: all calls of this process come before the next one with this seat.
-                self.map
-                    .seat_word(seat.member())
-                    .store(FREE, Ordering::Release);
+                State::Free.store(self.map.seat_word(seat.member()));
                 drop(lock);
             }
             // In a child this would be the lock of its parent.
@@ -244,10 +273,76 @@ impl Drop for Processes {
     }
 }
 
+/// True if a process has died with the seat of this word, and has not been repaired. `is_locked` asks for
+/// the life of the seat.
+///
+/// A process locks the life before it takes the seat, and frees the seat before it unlocks the life. Each
+/// taking of a seat has a word of its own. So if the same one is there before and after a look that finds
+/// no life, its process is dead.
+fn is_dead(word: &AtomicU64, is_locked: impl FnOnce() -> io::Result<bool>) -> io::Result<bool> {
+    // Acquire: as in `state_of`.
+    let before = word.load(Ordering::Acquire);
+    Ok(State::of(before) != State::Free && !is_locked()? && word.load(Ordering::Acquire) == before)
+}
+
 /// Frees the memory of a lock whose page this process does not have.
 fn forget_page(lock: Option<Arc<Lock>>) {
     // Nothing else refers to the lock.
     if let Some(lock) = lock.and_then(Arc::into_inner) {
         mem::forget(lock);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process takes the seat of this word, as its number of the taking says.
+    fn taken() -> AtomicU64 {
+        let word = AtomicU64::new(0);
+        State::Taken.store_next(&word);
+        word
+    }
+
+    #[test]
+    fn who_has_a_seat_and_no_life_is_dead() {
+        let word = taken();
+        assert!(is_dead(&word, || Ok(false)).unwrap());
+        assert!(!is_dead(&word, || Ok(true)).unwrap());
+        State::Dead.store(&word);
+        assert!(is_dead(&word, || Ok(false)).unwrap());
+        State::Free.store(&word);
+        assert!(!is_dead(&word, || Ok(false)).unwrap());
+        assert!(is_dead(&taken(), || Err(io::ErrorKind::Other.into())).is_err());
+    }
+
+    /// While this process looks, the other one leaves, and a third one takes the seat.
+    #[test]
+    fn who_leaves_a_seat_is_not_dead() {
+        let word = taken();
+        let leaves = || {
+            State::Free.store(&word);
+            Ok(false)
+        };
+        assert!(!is_dead(&word, leaves).unwrap());
+        let word = taken();
+        let leaves_to_another = || {
+            State::Free.store(&word);
+            State::Taken.store_next(&word);
+            Ok(false)
+        };
+        assert!(!is_dead(&word, leaves_to_another).unwrap());
+    }
+
+    #[test]
+    fn a_word_that_no_process_writes_is_that_of_a_dead_one() {
+        for word in [3, u64::MAX, 6] {
+            assert!(is_dead(&AtomicU64::new(word), || Ok(false)).unwrap());
+            let word = AtomicU64::new(word);
+            State::Free.store(&word);
+            State::Taken.store_next(&word);
+            State::Free.store(&word);
+            assert!(!is_dead(&word, || Ok(false)).unwrap());
+        }
     }
 }

@@ -202,11 +202,18 @@ macro_rules! reader {
                 Ok(Self { shared })
             }
 
+            #[doc = concat!("[`", stringify!($Filter), "::hash_of`].")]
+            #[inline]
+            #[must_use]
+            pub fn hash_of<T: Hash + ?Sized>(&self, item: &T) -> u64 {
+                self.shared.filter.hash_of(item)
+            }
+
             #[doc = concat!("[`", stringify!($Filter), "::contains`].")]
             #[inline]
             #[must_use]
             pub fn contains<T: Hash + ?Sized>(&self, item: &T) -> bool {
-                self.contains_hash(self.hasher().hash_one(item))
+                self.contains_hash(self.hash_of(item))
             }
 
             #[doc = concat!("[`", stringify!($Filter), "::contains_hash`].")]

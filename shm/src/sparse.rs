@@ -4,7 +4,7 @@ use crate::{locks::Origin, map::Map};
 use guira::shared::Memory;
 use nix::{
     errno::Errno,
-    fcntl::{FallocateFlags, fallocate},
+    fcntl::{FallocateFlags, fallocate, posix_fallocate},
 };
 use std::{
     fs::File,
@@ -71,13 +71,81 @@ impl Memory for Sparse {
 /// This is the call of the kernel, and not `posix_fallocate`. Where a file system has no call for it, the C
 /// library writes zeros, and other processes may have stored items there by then.
 pub(crate) fn allocate(file: &File, words: Range<usize>) -> io::Result<()> {
-    let (start, len) = (8 * words.start as i64, 8 * words.len() as i64);
-    loop {
-        match fallocate(file, FallocateFlags::empty(), start, len) {
-            Ok(()) => return Ok(()),
-            // A signal has come, as is likely while a large file is allocated.
-            Err(Errno::EINTR) => {}
+    in_pieces(words, |start, len| {
+        fallocate(file, FallocateFlags::empty(), start, len)
+    })
+}
+
+/// Allocates the pages of a file that no other process knows, also where only the C library can.
+pub(crate) fn allocate_new(file: &File, words: usize) -> io::Result<()> {
+    in_pieces(0..words, |start, len| posix_fallocate(file, start, len))
+}
+
+/// The smallest piece that is allocated: a page.
+const PIECE: i64 = 4096;
+
+/// How often the smallest piece may be interrupted.
+const MOST_INTERRUPTED: usize = 1000;
+
+/// Calls `allocate` with the first byte and the length of pieces of the file that have these words.
+///
+/// A signal interrupts a call that allocates much, and tmpfs then frees what that has allocated. If signals
+/// come regularly, such a call never ends. So each one that is interrupted is followed by one for half
+/// of the bytes.
+fn in_pieces(
+    words: Range<usize>,
+    allocate: impl Fn(i64, i64) -> nix::Result<()>,
+) -> io::Result<()> {
+    let (mut start, end) = (8 * words.start as i64, 8 * words.end as i64);
+    let (mut piece, mut interrupted) = (end - start, 0);
+    while start < end {
+        let len = piece.min(end - start);
+        match allocate(start, len) {
+            Ok(()) => (start, interrupted) = (start + len, 0),
+            Err(Errno::EINTR) if interrupted < MOST_INTERRUPTED => {
+                interrupted += usize::from(piece <= PIECE);
+                piece = (len / 2).max(PIECE);
+            }
             Err(error) => return Err(error.into()),
         }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    /// The bytes that are allocated if a call for more than `most` bytes is always interrupted.
+    fn allocated(words: Range<usize>, most: i64) -> io::Result<Vec<Range<i64>>> {
+        let pieces = RefCell::new(Vec::new());
+        in_pieces(words, |start, len| {
+            if len > most {
+                return Err(Errno::EINTR);
+            }
+            pieces.borrow_mut().push(start..start + len);
+            Ok(())
+        })?;
+        Ok(pieces.into_inner())
+    }
+
+    #[test]
+    fn regular_signals_do_not_keep_a_file_from_its_memory() {
+        for (words, most) in [(0..1 << 20, 1 << 16), (512..100_000, 5000), (0..512, 4096)] {
+            let (mut next, end) = (8 * words.start as i64, 8 * words.end as i64);
+            for piece in allocated(words, most).unwrap() {
+                assert_eq!(piece.start, next);
+                next = piece.end;
+            }
+            assert_eq!(next, end);
+        }
+        assert_eq!(allocated(0..1 << 20, i64::MAX).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn signals_without_end_are_an_error() {
+        let error = allocated(0..1 << 20, 0).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::Interrupted);
     }
 }

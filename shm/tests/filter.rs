@@ -8,13 +8,9 @@ mod common;
 use common::{
     builder, create, directory, fuse, growing, in_child, of_layout, open, path, role, start, text,
 };
-use guira::{BuildError, CuckooFilter, InsertError, SnapshotError};
+use guira::{BuildError, CuckooFilter, InsertError, MergeError, SnapshotError};
 use guira_shm::{AttachError, NotAlone, OpenError, SharedFilter};
-use std::{
-    fs,
-    hash::{BuildHasher, RandomState},
-    path::Path,
-};
+use std::{fs, hash::RandomState, path::Path};
 
 fn error(path: &Path) -> OpenError {
     // SAFETY: no other program knows the directory of this test.
@@ -55,9 +51,7 @@ fn calls_by_hash_and_batches_find_the_same_items_in_each_layout() {
     for (number, bits) in [10, 12, 15, 20, 30, 9, 11, 13].into_iter().enumerate() {
         let file = directory.path().join(number.to_string());
         let (here, there) = (create(&file, of_layout(1_000, bits)), open(&file));
-        let hashes: Vec<u64> = (0..400_u32)
-            .map(|item| here.hasher().hash_one(item))
-            .collect();
+        let hashes: Vec<u64> = (0..400_u32).map(|item| here.hash_of(&item)).collect();
         let (single, batch) = hashes.split_at(200);
         for &hash in single {
             here.insert_hash(hash).unwrap();
@@ -114,6 +108,22 @@ fn a_shared_filter_merges_and_unites_with_filters_of_the_heap() {
         ];
         assert!(rates[0].to_bits() == rates[1].to_bits());
     }
+}
+
+#[test]
+fn two_handles_of_one_filter_are_one_filter() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let (here, there) = (create(&file, builder(1_000)), open(&file));
+    let other = create(&directory.path().join("other"), builder(1_000));
+    let items: Vec<u32> = (0..500).collect();
+    here.insert_batch(&items).unwrap();
+    let [this, that] = [here.as_filter(), there.as_filter()];
+    assert_eq!(this.merge(that), Err(MergeError::SameFilter));
+    assert_eq!(that.union_with(this), Err(MergeError::SameFilter));
+    assert_eq!(here.len(), 500);
+    other.as_filter().merge(this).unwrap();
+    assert_eq!((other.len(), here.len()), (500, 500));
 }
 
 #[test]
@@ -700,4 +710,27 @@ fn a_file_without_permission_is_an_error() {
                 OpenError::Io(error) if error.kind() == kind
             )
     }));
+}
+
+/// A role: creates a filter, and is killed by the kernel while it does.
+#[test]
+fn creator_that_dies() {
+    use nix::sys::resource::{Resource, setrlimit};
+    let Some(arguments) = role() else { return };
+    // Who makes a file longer than that gets SIGXFSZ.
+    setrlimit(Resource::RLIMIT_FSIZE, 1 << 16, 1 << 16).unwrap();
+    let _ = create(&path(&arguments[0]), builder(100_000));
+}
+
+#[test]
+fn a_process_that_dies_in_create_leaves_no_file() {
+    use nix::sys::signal::Signal;
+    use std::os::unix::process::ExitStatusExt;
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let status = start("creator_that_dies", &[text(&file)]).wait().unwrap();
+    assert_eq!(status.signal(), Some(Signal::SIGXFSZ as i32), "{status}");
+    let left: Vec<_> = fs::read_dir(directory.path()).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert!(create(&file, builder(100_000)).insert("ani").is_ok());
 }

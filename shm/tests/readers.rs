@@ -11,7 +11,7 @@ use guira_shm::{OpenError, SharedFilter, SharedReader};
 use nix::unistd::{Uid, setuid};
 use std::{
     fs,
-    hash::{BuildHasher, RandomState},
+    hash::RandomState,
     os::unix::fs::PermissionsExt,
     sync::atomic::{AtomicBool, Ordering},
     thread,
@@ -35,7 +35,7 @@ fn a_reader_answers_as_the_filter_does_in_each_layout() {
         reader.contains_batch(&items, &mut by_reader);
         assert_eq!(by_filter, by_reader);
         for item in &items {
-            let hash = reader.hasher().hash_one(item);
+            let hash = reader.hash_of(item);
             assert_eq!(reader.contains_hash(hash), by_filter[*item as usize]);
             assert_eq!(reader.count(item), filter.count(item));
             assert_eq!(reader.count_hash(hash), filter.count(item));

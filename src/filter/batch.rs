@@ -11,11 +11,10 @@ impl<S, T: Lifetime> Filter<S, T> {
     ///
     /// ```
     /// use guira::CuckooFilter;
-    /// use std::hash::BuildHasher;
     ///
     /// let filter = CuckooFilter::with_capacity(100);
     /// filter.insert("ani")?;
-    /// let hashes = ["ani", "koel"].map(|name| filter.hasher().hash_one(name));
+    /// let hashes = ["ani", "koel"].map(|name| filter.hash_of(name));
     /// let mut found = [false; 2];
     /// filter.contains_hash_batch(&hashes, &mut found);
     /// assert_eq!(found, [true, false]);
@@ -33,10 +32,9 @@ impl<S, T: Lifetime> Filter<S, T> {
     ///
     /// ```
     /// use guira::CuckooFilter;
-    /// use std::hash::BuildHasher;
     ///
     /// let filter = CuckooFilter::with_capacity(100);
-    /// let hashes = ["ani", "koel"].map(|name| filter.hasher().hash_one(name));
+    /// let hashes = ["ani", "koel"].map(|name| filter.hash_of(name));
     /// filter.insert_hash_batch(&hashes)?;
     /// assert!(filter.contains("ani") && filter.contains("koel"));
     /// # Ok::<(), guira::BatchError>(())
@@ -54,11 +52,10 @@ impl<S, T: Lifetime> Filter<S, T> {
     ///
     /// ```
     /// use guira::CuckooFilter;
-    /// use std::hash::BuildHasher;
     ///
     /// let filter = CuckooFilter::with_capacity(100);
     /// filter.insert("ani").expect("room");
-    /// let hashes = ["ani", "koel"].map(|name| filter.hasher().hash_one(name));
+    /// let hashes = ["ani", "koel"].map(|name| filter.hash_of(name));
     /// let mut inserted = [false; 2];
     /// filter.insert_unique_hash_batch(&hashes, &mut inserted)?;
     /// assert_eq!(inserted, [false, true]);
@@ -84,11 +81,10 @@ impl<S, T: Lifetime> Filter<S, T> {
     ///
     /// ```
     /// use guira::CuckooFilter;
-    /// use std::hash::BuildHasher;
     ///
     /// let filter = CuckooFilter::with_capacity(100);
     /// filter.insert("ani")?;
-    /// let hash = filter.hasher().hash_one("ani");
+    /// let hash = filter.hash_of("ani");
     /// let mut removed = [false; 2];
     /// filter.remove_hash_batch(&[hash, hash], &mut removed);
     /// assert_eq!(removed, [true, false]);
@@ -129,7 +125,7 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// If the slices differ in length.
     pub fn contains_batch<Q: Hash>(&self, items: &[Q], results: &mut [bool]) {
         self.raw
-            .contains_all(items, |item| self.hasher.hash_one(item), results);
+            .contains_all(items, |item| self.hash_of(item), results);
     }
 
     /// Adds a copy of each item, in order, as [`insert`](Self::insert) does.
@@ -160,7 +156,7 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
         // A slice of nothings takes no memory.
         let answers = &mut vec![(); items.len()];
         self.raw
-            .insert_all(items, |item| self.hasher.hash_one(item), answers)
+            .insert_all(items, |item| self.hash_of(item), answers)
     }
 
     /// Adds each absent item, in order: `inserted[i]` becomes
@@ -192,7 +188,7 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
         self.raw
-            .insert_all_unique(items, |item| self.hasher.hash_one(item), inserted)
+            .insert_all_unique(items, |item| self.hash_of(item), inserted)
     }
 
     /// Removes a copy of each item, in order: `results[i]` becomes [`remove`](Self::remove) of
@@ -220,6 +216,6 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// If the slices differ in length.
     pub fn remove_batch<Q: Hash>(&self, items: &[Q], results: &mut [bool]) {
         self.raw
-            .remove_all(items, |item| self.hasher.hash_one(item), results);
+            .remove_all(items, |item| self.hash_of(item), results);
     }
 }

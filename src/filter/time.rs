@@ -15,12 +15,14 @@ use std::time::Duration;
 /// Use [`tick_at`](Self::tick_at) there, for example with `performance.now()`.
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 impl<S> Filter<S, Expiring> {
-    /// Lets time pass: begins the next epoch and sweeps dead copies, if the current epoch has lasted
-    /// for [`epoch_length`](Self::epoch_length). True if this call began an epoch.
+    /// Lets time pass: expires what is due. If the current epoch has lasted for
+    /// [`epoch_length`](Self::epoch_length), begins the next one and sweeps dead copies. True if this
+    /// call began an epoch.
     ///
     /// Call it periodically, about four times per epoch, from any thread or from several. **Without
-    /// these calls nothing expires.** One call begins at most one epoch: time that was missed is not
-    /// caught up, so items live longer.
+    /// these calls nothing expires.** One call begins at most one epoch, but it expires all items that
+    /// were last seen more than a TTL before the current epoch began, however late it is. So an item is
+    /// gone at most one epoch and one gap between two calls after its TTL.
     ///
     /// O(1) if no epoch is due, and otherwise O([`buckets`](Self::buckets)), some 2 ns for each. No
     /// thread waits for it. [`begin_due_epoch`](Self::begin_due_epoch) does not sweep.
@@ -70,24 +72,28 @@ impl<S> Filter<S, Expiring> {
 /// Readings after 292 years count as 292 years, and no epoch is due by them.
 impl<S> Filter<S, Expiring> {
     /// [`tick`](Self::tick) by a clock of the caller: `clock` returns the time since an arbitrary
-    /// fixed moment. It must not go back. The first call only notes the time.
+    /// fixed moment. A reading that is not later than an earlier one changes nothing. The first call
+    /// only notes the time.
     ///
     /// It is a function because the call reads the clock a second time after it has begun an epoch.
     /// Otherwise a thread that is preempted between reading the clock and beginning the epoch would
     /// record too early a beginning, and the next epoch would begin too soon. If your time changes
-    /// only between calls, as in a simulation, return it: `tick_at(|| now)`.
+    /// only between calls, as in a simulation or a log, return it: `tick_at(|| now)`. However long the
+    /// gaps of a log are, an item is gone at most one epoch and one gap after its TTL.
     ///
     /// ```
     /// use guira::ExpiringFilter;
     /// use std::time::Duration;
     ///
     /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).epochs(6).build()?;
-    /// let events = [(0, "ani"), (30, "koel"), (65, "guira"), (95, "quail")];
+    /// let events = [(0, "ani"), (30, "koel"), (65, "guira"), (95, "quail"), (1000, "rhea")];
     /// for (second, name) in events {
     ///     filter.tick_at(|| Duration::from_secs(second));
+    ///     // The next event after "ani" was at 30 s, and its TTL ends 60 s after that.
+    ///     assert_eq!(filter.contains("ani"), (1..90).contains(&second));
     ///     filter.insert(name)?;
     /// }
-    /// assert_eq!(filter.epoch(), 3);
+    /// assert!(!filter.contains("koel"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn tick_at(&self, clock: impl Fn() -> Duration) -> bool {

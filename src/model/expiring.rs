@@ -72,7 +72,7 @@ impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32> Expiring<SLOTS, E,
         {
             raw.frontiers.unused = true;
         }
-        let raw = raw.with_time(Epochs::new(Self::OLDEST).at(epoch));
+        let raw = raw.with_time(Epochs::new(Self::OLDEST).at_epoch(epoch));
         for (bucket, items) in residents.iter().enumerate() {
             for &(item, seen) in *items {
                 assert!(item.buckets().contains(&bucket), "{item:?} in {bucket}");
@@ -127,12 +127,12 @@ impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32> Expiring<SLOTS, E,
     /// True if a clone that is made now could still end its epoch: no later one has begun in it.
     pub fn clone_can_tick(&self) -> bool {
         let (end, beginning) = self.0.end_and_beginning();
-        beginning.is_of(end)
+        beginning.is_of(end.epoch())
     }
 
     /// The epoch.
     pub fn epoch(&self) -> u64 {
-        self.0.moment().epoch
+        self.0.moment().epoch()
     }
 
     /// `ExpiringFilter::contains`.
@@ -248,10 +248,7 @@ impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32> Expiring<SLOTS, E,
 
     /// The entry of a copy of `item` that was last seen in the epoch `seen`.
     fn entry(item: Item, seen: u64) -> Entry {
-        let then = Now {
-            epoch: seen,
-            oldest: Self::OLDEST,
-        };
+        let then = Now::new(seen, Self::OLDEST);
         Moment::<Word<Tagged<SLOTS, PHASE_BITS>>>::entry(then, item.0.fingerprint)
     }
 

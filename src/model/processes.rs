@@ -1,8 +1,9 @@
 //! Filters of several processes on the same words, for models of recovery.
 //!
 //! Each process has a filter of its own, as in `guira-shm`. What one of them leaves when it dies is
-//! what its thread has done up to then. That a process is dead is a flag with Release and Acquire,
-//! as the kernel's lock is.
+//! what its threads have done up to then. That a process is dead is a number with Release and Acquire,
+//! as the kernel's locks are: one is that of its life, and the other one that of the process that repairs
+//! it.
 
 mod expiring;
 
@@ -31,8 +32,47 @@ pub use crate::raw::moves::stopped::{STEPS, STEPS_OF_PATH};
 #[expect(missing_debug_implementations, reason = "models show words")]
 pub struct Processes<const PHASE_BITS: u32 = 0> {
     filters: Vec<Process<PHASE_BITS>>,
-    /// Whether each of them is dead, and its line.
-    dead: Arc<Vec<AtomicU64>>,
+    locks: Arc<Locks>,
+}
+
+/// What the locks of the processes say: 0 while one lives.
+struct Locks(Vec<AtomicU64>);
+
+/// The process is dead.
+const DEAD: u64 = 1;
+
+/// The process is dead, and another one repairs it.
+const CLAIMED: u64 = 2;
+
+impl Locks {
+    fn new(processes: usize) -> Arc<Self> {
+        Arc::new(Self((0..processes).map(|_| AtomicU64::new(0)).collect()))
+    }
+
+    fn die(&self, process: usize) {
+        // Release: the kernel ends the lock of a process after all that the process has done.
+        self.0[process].store(DEAD, Ordering::Release);
+    }
+
+    fn is_alive(&self, process: usize) -> bool {
+        // Acquire: pairs with the Release of `die`.
+        let lock = self.0[process].load(Ordering::Acquire);
+        // The lock of a repairer is not that of a life.
+        faulty!(lock == 0, RepairerLives => lock != DEAD)
+    }
+
+    /// Claims a process that is dead, unless another one does.
+    fn claim(&self, process: usize) -> bool {
+        let (new, acquire) = (CLAIMED, Ordering::Acquire);
+        // AcqRel: as locks are.
+        let claim = self.0[process].compare_exchange(DEAD, new, Ordering::AcqRel, acquire);
+        faulty!(claim.is_ok(), FalseDeath => true)
+    }
+
+    /// The repair is over.
+    fn end_claim(&self, process: usize) {
+        self.die(process);
+    }
 }
 
 /// The filter of one process.
@@ -166,7 +206,7 @@ impl Memory for Late {
 /// The seat of one process.
 struct Only {
     member: usize,
-    dead: Arc<Vec<AtomicU64>>,
+    locks: Arc<Locks>,
 }
 
 impl Members for Only {
@@ -175,8 +215,7 @@ impl Members for Only {
     }
 
     fn is_alive(&self, member: usize) -> bool {
-        // Acquire: pairs with the Release of `die`.
-        self.dead[member].load(Ordering::Acquire) == 0
+        self.locks.is_alive(member)
     }
 
     fn repair_dead(&self, _at_once: bool, _repair: &mut dyn FnMut(usize) -> bool) -> bool {
@@ -226,8 +265,7 @@ impl GrowingProcesses {
 
 impl<const PHASE_BITS: u32> Processes<PHASE_BITS> {
     fn on(memory: Arc<dyn Memory>, processes: usize, residents: &[&[Item]], more: u32) -> Self {
-        let dead: Vec<_> = (0..processes).map(|_| AtomicU64::new(0)).collect();
-        let dead = Arc::new(dead);
+        let locks = Locks::new(processes);
         let filter = |member: usize| {
             let place = SharedPlace {
                 memory: memory.clone(),
@@ -235,7 +273,7 @@ impl<const PHASE_BITS: u32> Processes<PHASE_BITS> {
                 most_members: processes,
                 members: Arc::new(Only {
                     member,
-                    dead: dead.clone(),
+                    locks: locks.clone(),
                 }),
                 own: Arc::new(sync::zeroed(2).expect("a few bytes")),
             };
@@ -251,7 +289,7 @@ impl<const PHASE_BITS: u32> Processes<PHASE_BITS> {
                 put(&filters[0].0, *item, bucket);
             }
         }
-        Self { filters, dead }
+        Self { filters, locks }
     }
 
     /// The same processes, which look at the scans of each other.
@@ -327,18 +365,15 @@ impl<const PHASE_BITS: u32> Processes<PHASE_BITS> {
     }
 
     fn die(&self, process: usize) {
-        // Release: the kernel ends the lock of a process after all that the process has done.
-        self.dead[process].store(1, Ordering::Release);
+        self.locks.die(process);
     }
 
-    /// Process `by` repairs what `process` has left, if that is dead. Another one may do so only
-    /// after it.
+    /// Process `by` repairs what `process` has left, if that is dead, and no other process repairs it.
     pub fn repair(&self, by: usize, process: usize) -> bool {
-        // Acquire: as `is_alive`.
-        let dead = self.dead[process].load(Ordering::Acquire) == 1;
-        let dead = faulty!(dead, FalseDeath => true);
+        let dead = self.locks.claim(process);
         if dead {
             self.filters[by].0.repair(process);
+            self.locks.end_claim(process);
         }
         dead
     }
@@ -346,14 +381,19 @@ impl<const PHASE_BITS: u32> Processes<PHASE_BITS> {
     /// Repairs what is left when all threads are done, and panics if anything is left then.
     pub fn at_rest(&self, dead: &[usize]) -> Repaired {
         let by = &self.filters[0].0;
+        let repair = |process: usize| {
+            self.locks.claim(process);
+            let repaired = by.repair(process);
+            self.locks.end_claim(process);
+            repaired
+        };
         let mut done = Repaired::default();
         for &process in dead {
-            done += by.repair(process);
+            done += repair(process);
         }
         // What was left to a later repair.
         for &process in dead {
-            let repaired = by.repair(process);
-            assert_eq!(repaired.left, 0, "something is left for ever");
+            assert_eq!(repair(process).left, 0, "something is left for ever");
         }
         let census = by.census();
         assert_eq!(census.marks, 0, "a mark is left");

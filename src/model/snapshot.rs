@@ -123,7 +123,7 @@ fn count_copies<L: Layout, const ITEMS: usize>(
     for (index, &bits) in words.iter().enumerate() {
         let (plane, bucket) = (index / buckets.len(), buckets.start + index % buckets.len());
         let word = Word::<L>::unpack(bits);
-        let is_image = Word::<L>::is_image(Bits(bits));
+        let is_image = Word::<L>::is_image(bits);
         assert!(is_image, "plane {plane}: {word:?}");
         for (item, copies) in items.iter().zip(&mut *copies) {
             let here = item.0.fingerprint.low_bits(word.level()) == plane as u64;

@@ -273,9 +273,9 @@ impl<L: Layout> Operations for RawFilter<L> {
         words
             .map(|(index, atomic)| {
                 // Relaxed: the page runs one thread at a time.
-                let word = Word::<L>::unpack(atomic.load(Ordering::Relaxed));
-                let made = index < self.table.buckets() || word != Word::<L>::EMPTY;
-                shown(word, made)
+                let bits = atomic.load(Ordering::Relaxed);
+                let made = index < self.table.buckets() || bits != 0;
+                shown(self.table.decode(Bits(bits)), made)
             })
             .collect()
     }

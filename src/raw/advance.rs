@@ -54,23 +54,35 @@ impl<L: TimedLayout> RawFilter<L> {
     /// Begins the next epoch, in which the caller has to arrange a [`sweep`](Self::sweep). `None`
     /// if another thread began it during the call.
     pub(crate) fn begin_epoch(&self) -> Option<Now> {
-        self.begin_after(self.moment())
+        let now = self.moment();
+        self.begin_after(now, now.oldest())
     }
 
     /// [`begin_epoch`](Self::begin_epoch), if the present epoch has lasted for `length` by the clock
     /// `clock`.
+    ///
+    /// In any case, what is dead by the clock expires, however late the call is.
     pub(crate) fn begin_due_epoch(
         &self,
         length: Duration,
         clock: impl Fn() -> Reading,
     ) -> Option<Now> {
         let now = self.moment();
-        if !self.time.beginning.is_due(now.epoch, length, &clock) {
+        // The clock is read after the time: copies of this epoch may be as young as this reading.
+        let reading = clock();
+        let is_due = self.time.beginning.is_due(now.epoch(), length, reading);
+        let ttl = length.saturating_mul(self.time.most() as u32);
+        let oldest = self.time.oldest_live(now, ttl, reading);
+        if !is_due {
+            // If another thread is faster, it goes by a reading of its own.
+            if oldest < now.oldest() {
+                self.time.tick(now, now.with_oldest(oldest));
+            }
             return None;
         }
-        let begun = self.begin_after(now)?;
+        let begun = self.begin_after(now, oldest)?;
         // The clock is read now that the epoch has begun.
-        self.time.beginning.record(begun.epoch, clock());
+        self.time.beginning.record(begun.epoch(), clock());
         Some(begun)
     }
 
@@ -90,14 +102,31 @@ impl<L: TimedLayout> RawFilter<L> {
         self.time.is_swept(self.moment())
     }
 
-    /// The epoch after `now`, if this thread begins it.
-    fn begin_after(&self, now: Now) -> Option<Now> {
+    /// The epoch after `now`, if this thread begins it. The copies stay live that have an age of at most
+    /// `oldest` in `now`.
+    fn begin_after(&self, now: Now, oldest: u64) -> Option<Now> {
         // As a rule that has been done since this epoch began.
         let is_swept = self.time.is_swept(now);
         if !faulty!(is_swept, AdvanceUnswept => true) && self.sweep_all(now) == Left::Ending {
             return None;
         }
-        self.time.tick(now).then(|| now.next())
+        let mut before = now;
+        loop {
+            // Since a merge has begun, the clock no longer says what is dead.
+            let oldest = match before.uncounted() > now.uncounted() {
+                true => before.oldest(),
+                false => oldest.min(before.oldest()),
+            };
+            let next = self.time.next(before, oldest);
+            if self.time.tick(before, next) {
+                return Some(next);
+            }
+            before = self.moment();
+            if before.epoch() != now.epoch() {
+                return None;
+            }
+            sync::yield_in_model();
+        }
     }
 
     /// Empties the dead copies of all unmarked words, in the epoch `now` or later.

@@ -26,7 +26,10 @@ use crate::{
         class::Class,
         layout::{self, Growing, GrowingCounting, GrowingExpiring, layouts},
         scan::Restored,
-        time::beginning::{Beginning, Reading},
+        time::{
+            Now,
+            beginning::{Beginning, Reading},
+        },
     },
 };
 use std::{ops::Range, time::Duration};

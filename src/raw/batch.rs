@@ -27,6 +27,30 @@ const _: () = assert!(GROUP <= u32::BITS as usize, "an answer is a bit");
 /// Classes whose words are being fetched into the cache.
 pub(crate) type InFlight = ArrayVec<Class, GROUP>;
 
+/// What a batch does with the class of each item.
+trait Each<R, E> {
+    /// Stores the result for a class.
+    fn each(&mut self, class: Class, result: &mut R) -> Result<(), E>;
+}
+
+impl<R, E, F: FnMut(Class, &mut R) -> Result<(), E>> Each<R, E> for F {
+    #[inline(always)]
+    fn each(&mut self, class: Class, result: &mut R) -> Result<(), E> {
+        self(class, result)
+    }
+}
+
+/// Looks it up. Unlike a closure, this is inlined at each of its two places in the pipeline.
+struct Contains<'a, 'b, L: Layout>(&'a Lookups<'b, L>);
+
+impl<L: Layout> Each<bool, Infallible> for Contains<'_, '_, L> {
+    #[inline(always)]
+    fn each(&mut self, class: Class, result: &mut bool) -> Result<(), Infallible> {
+        *result = self.0.contains(class);
+        Ok(())
+    }
+}
+
 impl<L: Layout> Lookups<'_, L> {
     /// The class of a hash, whose words are on the way into the cache from now on.
     #[inline(always)]
@@ -45,7 +69,7 @@ impl<L: Layout> Lookups<'_, L> {
         hash: impl Fn(&T) -> u64,
         results: &mut [R],
         halfway: impl Fn(Class),
-        mut of: impl FnMut(Class, &mut R) -> Result<(), E>,
+        mut of: impl Each<R, E>,
     ) -> Result<(), E> {
         assert_eq!(items.len(), results.len(), "a result for each item");
         let (first, rest) = items.split_at(items.len().min(GROUP));
@@ -63,7 +87,7 @@ impl<L: Layout> Lookups<'_, L> {
                 let class = ring[place % GROUP];
                 ring[place % GROUP] = self.prefetched(hash(item));
                 halfway(ring[(place + HALF) % GROUP]);
-                of(class, result)?;
+                of.each(class, result)?;
             }
         }
         // The last ones, from the next place of the ring on.
@@ -72,7 +96,7 @@ impl<L: Layout> Lookups<'_, L> {
             if place + HALF < len {
                 halfway(ring[(start + place + HALF) % GROUP]);
             }
-            of(ring[(start + place) % GROUP], result)?;
+            of.each(ring[(start + place) % GROUP], result)?;
         }
         Ok(())
     }
@@ -84,18 +108,9 @@ impl<L: Layout> Lookups<'_, L> {
         items: &[T],
         hash: impl Fn(&T) -> u64,
         results: &mut [bool],
-        mut answer: impl FnMut(Class) -> bool,
+        answer: impl Each<bool, Infallible>,
     ) {
-        let Ok(()) = self.in_pipeline(
-            items,
-            hash,
-            results,
-            |_| (),
-            |class, result| {
-                *result = answer(class);
-                Ok::<(), Infallible>(())
-            },
-        );
+        let Ok(()) = self.in_pipeline(items, hash, results, |_| (), answer);
     }
 }
 
@@ -109,7 +124,7 @@ impl<L: Layout> RawFilter<L> {
         results: &mut [bool],
     ) {
         let lookups = self.lookups();
-        lookups.for_each(items, hash, results, |class| lookups.contains(class));
+        lookups.for_each(items, hash, results, Contains(&lookups));
     }
 
     /// Whether each class of `in_flight` is present, the first one in the lowest bit. There are at
@@ -217,11 +232,12 @@ impl<L: Layout> RawFilter<L> {
         let lookups = self.lookups();
         let halfway = |class| self.prefetch_ways(&lookups, class);
         let mut index = 0;
-        lookups.in_pipeline(items, hash, results, halfway, |class, result| {
+        let insert = |class, result: &mut R| {
             insert(class, result).map_err(|error| BatchError { index, error })?;
             index += 1;
             Ok(())
-        })
+        };
+        lookups.in_pipeline(items, hash, results, halfway, insert)
     }
 
     /// Removes a copy of the class of each of `items`, and stores whether there was one.
@@ -233,18 +249,19 @@ impl<L: Layout> RawFilter<L> {
         results: &mut [bool],
     ) {
         let mut tally = Tally::of(self);
-        self.lookups().for_each(items, hash, results, |class| {
-            let removed = self.remove_uncounted(class);
-            tally.count_removed(removed);
-            removed
-        });
+        let remove = |class, removed: &mut bool| {
+            *removed = self.remove_uncounted(class);
+            tally.count_removed(*removed);
+            Ok(())
+        };
+        self.lookups().for_each(items, hash, results, remove);
     }
 
     /// Prefetches the words that a search for a path will look at first, if `class` needs one.
     #[inline(always)]
     fn prefetch_ways(&self, lookups: &Lookups<'_, L>, class: Class) {
-        let (p, q, _) = lookups.view.load_pair_at_hint(class);
-        let [p, q] = [p, q].map(|bits| Word::<L>::unpack(bits.0).without_reservation());
+        let (p, q, hint) = lookups.view.load_pair_at_hint(class);
+        let [p, q] = [p, q].map(|bits| Word::<L>::decode(bits, hint).without_reservation());
         if !p.has_vacancy() && !q.has_vacancy() {
             self.prefetch_alternates(class.fingerprint, class.p, p);
             self.prefetch_alternates(class.fingerprint, class.q, q);

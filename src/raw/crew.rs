@@ -25,6 +25,8 @@
 pub(crate) mod places;
 mod repair;
 mod seats;
+#[cfg(all(test, feature = "shared"))]
+mod tests;
 
 use places::{Places, PlacesAtHand};
 #[cfg(feature = "shared")]

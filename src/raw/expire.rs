@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     fault::{faulty, when_faulty},
+    memory::is_found,
     step::Step,
     sync,
     table::{
@@ -275,7 +276,11 @@ impl<L: Layout> RawFilter<L> {
         self.table
             .update(step, L::fingerprint(entry), bucket, |word| {
                 taken = word.is_marked(Mark::Killed, entry);
-                debug_assert!(taken || word.is_marked(Mark::Withheld, entry));
+                if !is_found!(L, taken || word.is_marked(Mark::Withheld, entry)) {
+                    // As if a remove had taken the copy.
+                    taken = true;
+                    return None;
+                }
                 Some(if taken {
                     word.without_marked()
                 } else {
@@ -316,3 +321,6 @@ fn wait(patience: Option<&Cell<usize>>) -> bool {
     }
     left > 0
 }
+
+#[cfg(test)]
+mod tests;

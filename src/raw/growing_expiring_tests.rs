@@ -50,10 +50,10 @@ fn an_oracle_agrees_while_the_filter_grows() {
     for item in 0..24_000_u64 {
         let class = class(&raw, item);
         raw.insert(class).expect("it grows");
-        seen.push((class, raw.moment().epoch));
+        seen.push((class, raw.moment().epoch()));
         if item % 3 == 0 && item > 300 {
             let class = seen[item as usize - 300].0;
-            let now = raw.moment().epoch;
+            let now = raw.moment().epoch();
             // Of the copies of a class, a refresh takes the oldest one that is live.
             let of_class = seen.iter_mut().filter(|(other, _)| *other == class);
             let live = of_class
@@ -69,7 +69,7 @@ fn an_oracle_agrees_while_the_filter_grows() {
         if item == next {
             next += 60 + item / 8;
             raw.advance();
-            let now = raw.moment().epoch;
+            let now = raw.moment().epoch();
             let live = seen.iter().filter(|&&(_, epoch)| now <= epoch + OLDEST);
             let live: Vec<_> = live.collect();
             for (class, _) in &live {
@@ -102,7 +102,7 @@ fn threads_insert_find_and_expire_while_the_filter_grows() {
                 for item in 0..EACH {
                     let class_of = |item| class(raw, item);
                     let mine = class_of(item * 4 + thread);
-                    let before = raw.moment().epoch;
+                    let before = raw.moment().epoch();
                     raw.insert(mine).expect("it grows");
                     own.push((mine, before));
                     // All threads race for one item.
@@ -113,7 +113,7 @@ fn threads_insert_find_and_expire_while_the_filter_grows() {
                             continue;
                         };
                         let found = raw.contains(class);
-                        assert!(found || raw.moment().epoch > epoch + OLDEST, "{class:?}");
+                        assert!(found || raw.moment().epoch() > epoch + OLDEST, "{class:?}");
                     }
                     // Relaxed: it only counts.
                     done.fetch_add(1, Ordering::Relaxed);

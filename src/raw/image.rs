@@ -6,7 +6,7 @@ use super::{
 };
 use crate::table::{
     layout::{Layout, Word},
-    time::Moment,
+    time::{Moment, Time},
     word::Bucket,
 };
 #[cfg(any(test, guira_loom, guira_faults, guira_shuttle))]
@@ -49,7 +49,7 @@ impl<L: Layout> RawFilter<L> {
     /// Passes all words to `sink`, without copies that are dead in the epoch of their chunk. Every item
     /// that is present during the whole call is in one of them.
     pub(crate) fn scan<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-        let (table, oldest) = (&self.table, self.moment().oldest());
+        let (table, most) = (&self.table, self.time.most());
         let mut scan = self.begin_scan(Some(table.scan_level()))?;
         let mut words = Vec::new();
         while let Some(Chunk { begins, image, .. }) = scan.next()? {
@@ -60,7 +60,7 @@ impl<L: Layout> RawFilter<L> {
                 sink.chunk(&image.words, image.epoch)?;
                 continue;
             }
-            let now = Now::<L>::of(image.epoch, oldest);
+            let now = Now::<L>::of(image.epoch, most);
             let live = |&word: &u64| now.without_dead(Word::<L>::unpack(word), 0).pack();
             words.clear();
             words.extend(image.words.iter().map(live));

@@ -146,7 +146,7 @@ impl<L: Layout> RawFilter<L> {
             let (one, other, hint) = view.load_pair_for_claim(class);
             let claim = faulty!(
                 Word::<L>::plus_in_emptier(one.bits, other.bits, entry, hint),
-                CountMarked => wrong::plus_in_marked::<L>([one, other], entry)
+                CountMarked => wrong::plus_in_marked::<L>([one, other], entry, hint)
             );
             let Some((in_other, new)) = claim else {
                 return false;
@@ -155,7 +155,7 @@ impl<L: Layout> RawFilter<L> {
             let into = select_unpredictable(in_other, other, one);
             if into.replace_bits(Step::Claim, new) {
                 if L::COUNTER_BITS != 0 {
-                    self.note_added(into.word(), Word::<L>::unpack(new.0));
+                    self.note_added(into.word(), into.decode(new));
                 }
                 return true;
             }

@@ -12,6 +12,7 @@ mod wrong;
 
 use super::{
     Now, RawFilter,
+    attempts::Attempts,
     copies::{copies, holds_copy},
     version::Stripes,
 };
@@ -25,15 +26,12 @@ use crate::{
         layout::{Layout, Word},
         route::View,
         time::{Moment, Time},
-        word::{Bits, Bucket, Phases},
+        word::{Bits, Bucket, Hint, Phases},
     },
 };
 
 /// The number of attempts of a lookup. If the last one is inconclusive, the lookup returns true.
 pub(super) const ATTEMPTS: usize = 8;
-
-/// The attempts of a count in a filter that processes share.
-pub(super) const MOST_COUNTS: u32 = 1 << 12;
 
 /// A filter for a series of lookups, with the addresses of its words and versions in registers.
 pub(crate) struct Lookups<'a, L: Layout> {
@@ -111,16 +109,14 @@ impl<L: Layout> RawFilter<L> {
         // A match in quiet words is a copy, whatever has moved. (Words that are being split may be at
         // another level than the hint, or may not count for this fingerprint.)
         if !L::GROWS {
-            let (quiet, found) =
-                Word::<L>::match_settled(in_p, in_q, fingerprint, Word::<L>::EMPTY);
+            let (quiet, found) = Word::<L>::match_settled(in_p, in_q, fingerprint, Hint::FIXED);
             if quiet && found {
                 return true;
             }
         }
         let class = Class { fingerprint, p, q };
         // Splits are not disturbances, so this attempt is not counted.
-        let [in_p, in_q] = [in_p, in_q].map(|bits| Word::<L>::unpack(bits.0));
-        let splitting = !Word::<L>::both_in_phase(in_p, in_q, self.table.hint());
+        let splitting = !Word::<L>::are_at_hint(in_p, in_q, self.table.hint());
         if splitting && let Some(present) = self.try_look_up(class) {
             return present;
         }
@@ -174,7 +170,8 @@ impl<L: Layout> RawFilter<L> {
     /// The number of live copies of the class at one moment during the call, if only moves of them
     /// overlap the call (PROOF, section 11).
     pub(crate) fn count(&self, class: Class) -> usize {
-        self.count_by(class, |now| now)
+        // As of an absent class, if it cannot be known.
+        self.count_by(class, |now| now).unwrap_or(0)
     }
 
     /// [`count`](Self::count) by hash.
@@ -183,24 +180,18 @@ impl<L: Layout> RawFilter<L> {
         self.count(self.class(hash))
     }
 
-    /// [`count`](Self::count), of the copies that are live by what `by` makes of the moment.
+    /// [`count`](Self::count), of the copies that are live by what `by` makes of the moment. `None` if the
+    /// words do not fit together, which only words of other programs never do.
     #[inline]
-    pub(super) fn count_by(&self, class: Class, by: impl Fn(Now<L>) -> Now<L>) -> usize {
-        let mut attempts = 0;
+    pub(super) fn count_by(&self, class: Class, by: impl Fn(Now<L>) -> Now<L>) -> Option<usize> {
+        let mut attempts = Attempts::default();
         loop {
             let copies = faulty!(
                 self.try_count(class, &by),
                 in Lookup => wrong::try_count(self, class, &by)
             );
-            if let Some(copies) = copies {
+            if copies.is_some() || attempts.was_last(self) {
                 return copies;
-            }
-            if self.crew().is_some() {
-                // Words that other processes may have written need never fit together.
-                attempts += 1;
-                if attempts == MOST_COUNTS {
-                    return 0;
-                }
             }
             sync::yield_in_model();
         }

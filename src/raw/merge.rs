@@ -1,7 +1,7 @@
 //! merge: a scan of all copies, while threads use the filter, and how they get into another one.
 
 use super::{
-    RawFilter,
+    Now, RawFilter,
     batch::GROUP,
     copies::Seen,
     frontier::{memory::ScanError, scan::Chunk},
@@ -11,39 +11,40 @@ use crate::{
     table::{
         class::Class,
         layout::{Layout, Word},
-        time::Moment,
+        time::{self, Moment, Time},
         word::Bucket,
     },
 };
 use arrayvec::ArrayVec;
 
 impl<L: Layout> RawFilter<L> {
-    /// Hands the live copies of each chunk to `take`, with their ages in the epoch in which the chunk
-    /// was read, and returns the epoch at the end.
+    /// Hands the copies of each chunk to `take` that were not older than E in the epoch in which the chunk
+    /// was read, with their ages in it. Returns the moment at the end, which says what is live.
     ///
     /// Unlike a snapshot, the scan does not start again when the filter doubles. The last load of a
     /// chunk counts, over the planes that exist at that time (PROOF, section 10).
     pub(crate) fn scan_chunks<E: ScanError>(
         &self,
         mut take: impl FnMut(u64, &mut dyn Iterator<Item = Seen>) -> Result<(), E>,
-    ) -> Result<u64, E> {
-        let oldest = self.moment().oldest();
+    ) -> Result<time::Now, E> {
+        let most = self.time.most();
         let mut scan = self.begin_scan(None)?;
         while let Some(Chunk { buckets, image, .. }) = scan.next()? {
-            let now = super::Now::<L>::of(image.epoch, oldest);
+            let now = Now::<L>::of(image.epoch, most);
             let copies = self.table.copies_in(buckets, &image.words);
             let seen = copies.flat_map(|(class, entry)| {
                 let copy = (class, now.age(entry));
                 std::iter::repeat_n(copy, Word::<L>::copies_of(entry))
             });
-            take(image.epoch, &mut seen.filter(|&(_, age)| age <= oldest))?;
+            take(image.epoch, &mut seen.filter(|&(_, age)| age <= most))?;
         }
-        Ok(self.moment().number())
+        Ok(self.moment().timed())
     }
 
     /// Hands each live copy to `take`, in groups of at most [`GROUP`], until that fails: of each copy
     /// that is present during the whole call, as a snapshot has it. A copy that was read in an earlier
-    /// epoch may have died since, or been refreshed: its age is then too large.
+    /// epoch may have died since, or been refreshed: its age is then more than E, as that of each copy
+    /// that is dead.
     pub(crate) fn scan_copies<E: ScanError>(
         &self,
         take: &mut dyn FnMut(&[Seen]) -> Result<(), E>,
@@ -51,9 +52,12 @@ impl<L: Layout> RawFilter<L> {
         let mut group = ArrayVec::<Seen, GROUP>::new();
         self.scan_chunks(|epoch, copies| {
             // Further epochs may begin while the copies of a chunk are inserted.
-            let passed = self.moment().number() - epoch;
+            let now = self.moment();
+            let passed = now.number() - epoch;
+            let dead = self.time.most() + 1;
             for (class, age) in copies {
-                group.push((class, age + passed));
+                let age = age + passed;
+                group.push((class, if age <= now.oldest() { age } else { dead }));
                 if group.is_full() {
                     take(&group)?;
                     group.clear();
@@ -82,8 +86,9 @@ impl<L: Layout> RawFilter<L> {
         inserted: &mut usize,
     ) -> Result<(), InsertError> {
         self.prefetch_words(copies.iter().map(|&(class, _)| class));
-        let oldest = self.moment().oldest();
-        for &(class, age) in copies.iter().filter(|&&(_, age)| age <= oldest) {
+        self.time.go_by_number();
+        let most = self.time.most();
+        for &(class, age) in copies.iter().filter(|&&(_, age)| age <= most) {
             // The copy was seen in an epoch that may have lasted until `age - 1` epochs ago, and
             // the current epoch of this filter may be about to end. So with its full age the copy
             // could expire an epoch too early.

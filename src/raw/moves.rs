@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     fault::{faulty, when_faulty},
-    memory::Extra,
+    memory::{Extra, is_found},
     step::Step,
     table::{
         Table,
@@ -240,8 +240,8 @@ impl<L: Layout, H: Hands> Move<'_, L, H> {
     /// Step 3, Shadow: O becomes S. From here on a remove may kill the copy.
     fn shadow(&self) {
         self.update(Step::Shadow, self.to, |word| {
-            debug_assert!(word.is_marked(Mark::Outline, self.entry));
-            Some(word.remarked(Mark::Shadow))
+            is_found!(L, word.is_marked(Mark::Outline, self.entry))
+                .then(|| word.remarked(Mark::Shadow))
         });
     }
 
@@ -256,11 +256,12 @@ impl<L: Layout, H: Hands> Move<'_, L, H> {
     /// Gives up the move: O or S becomes empty.
     fn retract(&self) {
         self.update(Step::Retract, self.to, |word| {
-            debug_assert!(
+            let is_there = is_found!(
+                L,
                 word.is_marked(Mark::Outline, self.entry)
                     || word.is_marked(Mark::Shadow, self.entry)
             );
-            Some(word.without_marked())
+            is_there.then(|| word.without_marked())
         });
     }
 
@@ -289,7 +290,10 @@ impl<L: Layout, H: Hands> Move<'_, L, H> {
     fn erase_where(&self, fill: Fill, fits: impl Fn(Word<L>, Entry) -> bool) -> Left {
         let mut left = Left::Hole;
         self.update(Step::Erase, self.from, |word| {
-            debug_assert!(word.is_marked(Mark::Trailing, self.entry));
+            left = Left::Hole;
+            if !is_found!(L, word.is_marked(Mark::Trailing, self.entry)) {
+                return None;
+            }
             let (new, leaves) = match fill {
                 Fill::Outline(next) if fits(word, next) => {
                     (word.marked_instead(next, Mark::Outline), Left::Filled)

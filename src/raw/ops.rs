@@ -20,7 +20,10 @@ use crate::{
     table::{
         class::Class,
         scan::Restored,
-        time::beginning::{Beginning, Reading},
+        time::{
+            Now,
+            beginning::{Beginning, Reading},
+        },
     },
 };
 use std::{ops::Range, time::Duration};
@@ -66,6 +69,7 @@ macro_rules! operations {
                 fn doublings() -> u32 = raw => raw.table.doublings();
                 fn words_to_split() -> usize = raw => raw.table.words_to_split();
                 fn finish_growth() -> () = raw => raw.table.finish_level();
+                fn memory() -> Option<[u64; 2]> = raw => raw.memory();
                 fn len() -> usize = raw => raw.len.sum();
                 fn epoch() -> u64 = raw => raw.epoch();
                 fn in_use() -> usize = raw => raw.in_use();
@@ -75,24 +79,24 @@ macro_rules! operations {
 
                 fn scan_chunks[E: ScanError](
                     take: &mut dyn FnMut(u64, &mut dyn Iterator<Item = Seen>) -> Result<(), E>
-                ) -> Result<u64, E> = raw => raw.scan_chunks(take);
+                ) -> Result<Now, E> = raw => raw.scan_chunks(take);
                 fn scan_copies[E: ScanError](
                     take: &mut dyn FnMut(&[Seen]) -> Result<(), E>
                 ) -> Result<(), E> = raw => raw.scan_copies(take);
                 fn insert_copies(copies: &[Seen], inserted: &mut usize) -> Result<(), InsertError> =
                     raw => raw.insert_copies(copies, inserted);
-                fn present_for_union(class: Class, age: u64) -> Present =
+                fn present_for_union(class: Class, age: u64) -> Result<Present, InsertError> =
                     raw => raw.present_for_union(class, age);
                 fn raise_copies(
-                    other: &dyn Fn(Class, u64) -> Present,
+                    other: &dyn Fn(Class, u64) -> Result<Present, InsertError>,
                     copies: &[Seen],
                     changed: &mut usize
                 ) -> Result<(), InsertError> = raw => raw.raise_copies(other, copies, changed);
 
                 fn scan[S: Sink](sink: &mut S) -> Result<(), S::Error> = raw => raw.scan(sink);
-                fn end_and_age(clock: &dyn Fn() -> Reading) -> (u64, Duration) =
-                    raw => raw.end_and_age(clock);
-                fn end_and_beginning() -> (u64, Beginning) = raw => raw.end_and_beginning();
+                fn end_and_ages(clock: &dyn Fn() -> Reading) -> (Now, Vec<Duration>) =
+                    raw => raw.end_and_ages(clock);
+                fn end_and_beginning() -> (Now, Beginning) = raw => raw.end_and_beginning();
                 fn store_chunk(
                     buckets: Range<usize>,
                     words: &[u64],
@@ -134,11 +138,12 @@ macro_rules! operations_of_time {
                 fn sweep() -> bool = raw => raw.sweep();
                 fn is_swept() -> bool = raw => raw.is_swept();
                 fn epoch_age(reading: Reading) -> Option<Duration> =
-                    raw => raw.time.beginning.age(raw.moment().epoch, reading);
+                    raw => raw.time.beginning.age(raw.moment().epoch(), reading);
             }
             shared {
                 fn note_epoch(clock: &dyn Fn() -> Reading) -> () = raw => {
-                    raw.time.beginning.is_due(raw.moment().epoch, Duration::MAX, clock);
+                    raw.time.begin();
+                    raw.time.beginning.is_due(raw.moment().epoch(), Duration::MAX, clock());
                 };
                 fn wrong_time() -> Option<u64> = raw => raw.time.wrong_time();
                 fn base(boot: u64, store: bool) -> u64 = raw => raw.time.base(boot, store);

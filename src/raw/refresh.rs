@@ -15,9 +15,9 @@ mod wrong;
 
 use super::{
     Now, RawFilter,
+    attempts::Attempts,
     crew::{Alone, Hands},
     expire::{Renewal, Withheld, free_gate},
-    lookup::MOST_COUNTS,
     remove::PATIENCE,
 };
 use crate::{
@@ -42,7 +42,7 @@ impl<L: Layout> RawFilter<L> {
     ///
     /// An error is that of an insert: the copy could not be changed, and another one not be added.
     pub(crate) fn refresh(&self, class: Class) -> Result<bool, InsertError> {
-        let (mut patience, mut attempts) = (PATIENCE, 0);
+        let (mut patience, mut attempts) = (PATIENCE, Attempts::default());
         loop {
             let attempt = faulty!(
                 self.try_refresh(class, &mut patience),
@@ -56,22 +56,18 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// In a filter that processes share: an error after very many attempts. Words that other processes
-    /// may have written need never fit together.
+    /// Counts an attempt that has failed: an error if it was the last one.
     #[inline(always)]
-    fn count_attempt(&self, attempts: &mut u32) -> Result<(), InsertError> {
-        if self.crew().is_some() {
-            *attempts += 1;
-            if *attempts == MOST_COUNTS {
-                return Err(InsertError::Contended);
-            }
+    pub(super) fn count_attempt(&self, attempts: &mut Attempts) -> Result<(), InsertError> {
+        if attempts.was_last(self) {
+            return Err(InsertError::Contended);
         }
         Ok(())
     }
 
     /// Refreshes the class, or inserts it if it is absent. `Ok(true)`: it was absent.
     pub(crate) fn insert_or_refresh(&self, class: Class) -> Result<bool, InsertError> {
-        let mut attempts = 0;
+        let mut attempts = Attempts::default();
         loop {
             if self.refresh(class)? {
                 return Ok(false);
@@ -90,7 +86,7 @@ impl<L: Layout> RawFilter<L> {
         let fingerprint = class.fingerprint;
         let now = self.time.now();
         let version = self.versions.of(class).observe();
-        let (p, q) = self.table.view().load_pair_for_update(class);
+        let (p, q, _) = self.table.view().load_pair_for_update(class);
         let oldest = [(p, class.p), (q, class.q)]
             .into_iter()
             .filter(|(loaded, _)| loaded.word().is_unmarked())

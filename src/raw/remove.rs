@@ -14,7 +14,7 @@ mod oldest;
 
 pub(super) use oldest::PATIENCE;
 
-use super::{RawFilter, copies::holds_copy, version::Version};
+use super::{RawFilter, attempts::Attempts, copies::holds_copy, version::Version};
 use crate::{
     fault::faulty,
     memory::Storage,
@@ -67,7 +67,7 @@ impl<L: Layout> RawFilter<L> {
     /// [`remove`](Self::remove) without counting, for callers that count the item themselves.
     #[inline(always)]
     pub(super) fn remove_uncounted(&self, class: Class) -> bool {
-        let mut patience = PATIENCE;
+        let (mut patience, mut attempts) = (PATIENCE, Attempts::default());
         loop {
             let attempt = if L::EXPIRES {
                 self.try_remove_oldest(class, &mut patience)
@@ -76,6 +76,9 @@ impl<L: Layout> RawFilter<L> {
             };
             if let Some(removed) = attempt {
                 return removed;
+            }
+            if attempts.was_last(self) {
+                return false;
             }
             sync::yield_in_model();
         }
@@ -89,15 +92,15 @@ impl<L: Layout> RawFilter<L> {
     fn try_remove(&self, class: Class) -> Option<bool> {
         let entry = class.untagged();
         let version = self.versions.of(class).observe();
-        let (p, q) = self.table.view().load_pair_for_update(class);
-        match Word::<L>::minus_in_first(p.bits, q.bits, entry) {
+        let (p, q, hint) = self.table.view().load_pair_for_update(class);
+        match Word::<L>::minus_in_first(p.bits, q.bits, entry, hint) {
             Minus::Marked => self.remove_among_marks(class, version, p, q),
             Minus::Nothing => version.validate().then_some(false),
             Minus::Taken { in_p, new } => {
                 let from = select_unpredictable(in_p, p, q);
                 let taken = from.replace_bits(Step::Take, new);
                 if L::COUNTER_BITS != 0 && taken {
-                    self.note_taken(from.word(), Word::<L>::unpack(new.0));
+                    self.note_taken(from.word(), from.decode(new));
                 }
                 taken.then_some(true)
             }
@@ -148,7 +151,11 @@ impl<L: Layout> RawFilter<L> {
     ) -> Option<bool> {
         let stripe = self.versions.of(class);
         let killed = if let Some(crew) = self.crew() {
-            let taken = self.take_line(crew)?;
+            let Some(taken) = self.take_line(crew) else {
+                // The mover has some time to finish, or another thread to end with its line.
+                sync::sleep();
+                return None;
+            };
             let line = taken.for_moves();
             let _hold = line.hold(stripe, self.versions.number_of(class))?;
             self.kill_if_decided(class, entry, to, from)

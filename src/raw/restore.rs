@@ -11,7 +11,7 @@ use crate::{
         layout::{Layout, Word},
         scan::Restored,
         time::{
-            Moment, Time,
+            self, Moment, Time,
             beginning::{Beginning, Reading},
         },
         word::Bucket,
@@ -25,9 +25,11 @@ pub(crate) struct Restart<'a> {
     pub(crate) chunks: &'a [u64],
     /// The epoch at the end of the snapshot.
     pub(crate) epoch: u64,
-    /// E: the age of the oldest live copies.
-    pub(crate) oldest: u64,
-    /// When the epoch began.
+    /// The moment then, whose epoch is that one modulo [`CYCLE`].
+    pub(crate) now: time::Now,
+    /// E: the age of the oldest live copies, at most.
+    pub(crate) most: u64,
+    /// When the last epochs began.
     pub(crate) beginning: Beginning,
 }
 
@@ -36,28 +38,30 @@ pub(crate) struct Restart<'a> {
 /// A snapshot from anyone may name an epoch that no filter reaches. If the filter continued there,
 /// one epoch later its own snapshot would be refused. The ages of copies do not change, because the
 /// number of tags divides this one.
-pub(crate) const CYCLE: u64 = 1 << 62;
+pub(crate) const CYCLE: u64 = 1 << (time::Now::EPOCH_BITS - 2);
 
 impl<L: Layout> RawFilter<L> {
-    /// The epoch now, after a scan, and its age by the clock `clock`.
-    pub(crate) fn end_and_age(&self, clock: impl Fn() -> Reading) -> (u64, Duration) {
+    /// The moment, and how long ago the last epochs began, the last one first.
+    pub(crate) fn end_and_ages(&self, clock: impl Fn() -> Reading) -> (time::Now, Vec<Duration>) {
         loop {
             let now = self.moment();
-            if let Some(age) = self.time.age(now, clock()) {
-                return (now.number(), age);
+            let ages = self.time.ages(now, clock());
+            // The ages may belong to other epochs if one has begun in the time between.
+            if self.time.is_still(now) {
+                return (now.timed(), ages);
             }
         }
     }
 
-    /// The current epoch, and what is known of its beginning.
+    /// The moment, and what is known of the beginnings of the last epochs.
     ///
-    /// The beginning is read first. Otherwise a later epoch could begin between the reads, and the
+    /// The beginnings are read first. Otherwise a later epoch could begin between the reads, and the
     /// copy would have the beginning of that later epoch. It would then consider its own epoch
     /// over, and never end it.
-    pub(crate) fn end_and_beginning(&self) -> (u64, Beginning) {
-        let early = faulty!(None, EndBeforeBeginning => Some(self.moment().number()));
+    pub(crate) fn end_and_beginning(&self) -> (time::Now, Beginning) {
+        let early = faulty!(None, EndBeforeBeginning => Some(self.moment()));
         let beginning = self.time.beginning();
-        (early.unwrap_or_else(|| self.moment().number()), beginning)
+        (early.unwrap_or_else(|| self.moment()).timed(), beginning)
     }
 
     /// A filter with room for all planes after this number of doublings, whose words are all to be
@@ -110,8 +114,7 @@ impl<L: Layout> RawFilter<L> {
         self.table.set_level(restored.lowest);
         if L::EXPIRES {
             self.len.subtract(self.leave_out_dead(restart));
-            let now = Now::<L>::of(restart.epoch % CYCLE, restart.oldest);
-            self.time = L::Time::at(now, restart.beginning.duplicate());
+            self.time = L::Time::at(restart.now, restart.most, restart.beginning.duplicate());
         }
     }
 
@@ -123,10 +126,7 @@ impl<L: Layout> RawFilter<L> {
         for (chunk, &epoch) in restart.chunks.iter().enumerate() {
             // In whole numbers: since `epoch` more epochs may have begun than tags tell apart.
             let since = restart.epoch - epoch;
-            if since == 0 {
-                continue;
-            }
-            let then = Now::<L>::of(epoch, restart.oldest);
+            let then = Now::<L>::of(epoch, restart.now.oldest());
             let start = chunk * size;
             let buckets = start..self.table.buckets().min(start + size);
             self.table.rewrite(buckets, |word| {

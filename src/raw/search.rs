@@ -150,9 +150,9 @@ impl Search {
             for entry in residents {
                 probes += 1;
                 let fingerprint = L::fingerprint(entry);
-                if L::Storage::SHARED && L::GROWS && fingerprint.bits() >> L::MAX_LEVEL == 0 {
-                    // No item has this fingerprint, which would be 0 at a later level: in a filter that
-                    // processes share, words are untrusted.
+                // The entry of another layout is its fingerprint, and not 0.
+                let may_be_none = L::Storage::SHARED && (L::GROWS || L::EXPIRES);
+                if may_be_none && !L::is_of_item(fingerprint) {
                     continue;
                 }
                 let to = alternate(fingerprint, from.bucket(), view.buckets());

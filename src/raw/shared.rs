@@ -9,17 +9,17 @@ use super::{
 };
 use crate::{
     memory::{Extra, Members, Memory, NUMBER_WORD, Parts, SEAT_WORD},
-    sync::{self, AtomicU64},
+    sync,
     table::{
         Levels, Table,
-        in_words::{self, Extent},
+        in_words::Extent,
         layout::{self, Layout, Word},
         loaded::Loaded,
         time::in_words::InWords,
         word::{Bucket, Phases},
     },
 };
-use std::{ops::Range, sync::Arc};
+use std::sync::Arc;
 
 /// The words of a page. The buckets begin with a page of their own.
 const PAGE: usize = 512;
@@ -61,21 +61,6 @@ pub(crate) fn words_for(buckets: usize, levels: Levels, time: usize) -> Option<S
     })
 }
 
-/// Turns words that are 0 into an empty filter of this layout. False if there are too few words.
-pub(crate) fn make_empty<L: Layout>(words: &[AtomicU64], buckets: usize, levels: Levels) -> bool {
-    if levels.first == 0 {
-        return true;
-    }
-    let plane: Option<Range<usize>> = Extent::new(buckets, levels)
-        .and_then(|extent| start_of_planes(0, extent))
-        .map(|start| start..start + buckets);
-    let plane = plane.and_then(|plane| words.get(plane));
-    plane.is_some_and(|plane| {
-        in_words::empty::<L>(plane, levels);
-        true
-    })
-}
-
 /// Where a filter is that processes share.
 ///
 /// For the package `guira-shm` only.
@@ -96,7 +81,7 @@ pub struct SharedPlace {
 }
 
 impl<L: Layout> RawFilter<layout::Shared<L>> {
-    /// The filter in these words, which [`make_empty`] has made; `None` if they are too few.
+    /// The filter in these words; `None` if they are too few. Words that are 0 are an empty filter.
     ///
     /// In an expiring filter, copies with an age of at most `oldest` are live.
     pub(crate) fn in_words(
@@ -182,7 +167,7 @@ impl<L: Layout> RawFilter<L> {
             census.items += image.iter().map(occupied).sum::<usize>();
         }
         for word in self.table.all_words() {
-            let loaded = Loaded::<L>::load(word);
+            let loaded = Loaded::<L>::load(word, self.table.base());
             census.marks += usize::from(!loaded.word().is_unmarked());
             census.reservations += usize::from(loaded.is_reserved());
             census.frozen += usize::from(loaded.word().is_frozen());

@@ -5,7 +5,7 @@ use crate::{
     error::InsertError,
     table::{
         layout::Layout,
-        time::{Time, beginning::Beginning},
+        time::{Moment, Time, beginning::Beginning},
     },
 };
 
@@ -32,11 +32,13 @@ impl<L: Layout> RawFilter<L> {
     /// A filter with the same copies at the same moment; `None` if there is no room for them.
     fn copied(&self) -> Option<Self> {
         let new = Self::new(self.table.buckets(), self.table.levels())?.growing_early();
-        let time = L::Time::at(self.moment(), Beginning::default());
+        let most = self.time.most();
+        let time = L::Time::at(self.moment().timed(), most, Beginning::default());
         let new = new.with_time(time);
         let copied = self.scan_copies(&mut |copies| {
             new.prefetch_words(copies.iter().map(|&(class, _)| class));
-            for &(class, age) in copies {
+            // What is dead stays behind.
+            for &(class, age) in copies.iter().filter(|&&(_, age)| age <= most) {
                 new.insert_aged(class, age)?;
             }
             Ok::<(), InsertError>(())

@@ -11,7 +11,10 @@
 //! call tolerates. So of two calls that raise a class to one number, each sees what the other has
 //! added, and a concurrent `insert_unique` of the class adds no further copy.
 
-use super::{Now, RawFilter, copies::Seen, expire::Renewal, remove::PATIENCE, unique::Wanted};
+use super::{
+    Now, RawFilter, attempts::Attempts, copies::Seen, expire::Renewal, remove::PATIENCE,
+    unique::Wanted,
+};
 use crate::{
     error::InsertError,
     fault::{faulty, when_faulty},
@@ -20,7 +23,7 @@ use crate::{
         class::Class,
         entry::{Entry, Fingerprint},
         layout::{Layout, Word},
-        time::Moment,
+        time::{Moment, Time},
         word::Bucket,
     },
 };
@@ -78,7 +81,7 @@ impl<L: Layout> Wanted<L> for Young {
 /// A moment by which only copies count that were last seen at most `age` epochs before `now`. `age` is
 /// that of a live copy.
 fn young<L: Layout>(now: Now<L>, age: u64) -> Now<L> {
-    Now::<L>::of(now.number(), age)
+    now.with_oldest(age.min(now.oldest()))
 }
 
 /// What became of a copy that is too old.
@@ -93,27 +96,40 @@ enum Renewed {
 
 impl<L: Layout> RawFilter<L> {
     /// The copies of the class, and how many of them were last seen at most `age` epochs ago.
-    pub(crate) fn present_for_union(&self, class: Class, age: u64) -> Present {
-        let young = self.count_within(class, age);
-        let copies = if L::EXPIRES { self.count(class) } else { young };
-        Present { copies, young }
+    pub(crate) fn present_for_union(&self, class: Class, age: u64) -> Result<Present, InsertError> {
+        let young = self.copies_for_union(class, |now| young::<L>(now, age))?;
+        let copies = match L::EXPIRES {
+            true => self.copies_for_union(class, |now| now)?,
+            false => young,
+        };
+        Ok(Present { copies, young })
+    }
+
+    /// The copies of the class that are live by what `by` makes of the moment.
+    fn copies_for_union(
+        &self,
+        class: Class,
+        by: impl Fn(Now<L>) -> Now<L>,
+    ) -> Result<usize, InsertError> {
+        self.count_by(class, by).ok_or(InsertError::Contended)
     }
 
     /// Raises the copies of each class to the numbers that `other` says, of each age from the one
     /// that is given with the class. Adds to `changed` how many were added or made younger.
     pub(crate) fn raise_copies(
         &self,
-        other: &dyn Fn(Class, u64) -> Present,
+        other: &dyn Fn(Class, u64) -> Result<Present, InsertError>,
         copies: &[Seen],
         changed: &mut usize,
     ) -> Result<(), InsertError> {
         self.prefetch_words(copies.iter().map(|&(class, _)| class));
-        let oldest = self.moment().oldest();
+        self.time.go_by_number();
+        let oldest = self.time.most();
         for &(class, age) in copies {
             // The copies of a class may differ in age, so each age has a number of its own. If an
             // epoch has begun since the scan, the copy that it has met is older by now.
             for age in age.min(oldest)..=oldest {
-                let Present { copies, young } = other(class, age);
+                let Present { copies, young } = other(class, age)?;
                 self.raise_to(class, young, age, changed)?;
                 if young >= copies {
                     break;
@@ -137,11 +153,16 @@ impl<L: Layout> RawFilter<L> {
         // As in a merge: the current epoch of this filter may be about to end.
         let age = age.saturating_sub(1);
         let wanted = Several { copies, age };
-        let mut patience = PATIENCE;
-        while self.count_within(class, age) < copies {
+        let (mut patience, mut attempts) = (PATIENCE, Attempts::default());
+        let young = |now| young::<L>(now, age);
+        while self.copies_for_union(class, young)? < copies {
             let is_changed = self.insert_wanted(class, wanted)?
                 || L::EXPIRES && self.renews_one(class, wanted, &mut patience)?;
-            *changed += usize::from(is_changed);
+            if is_changed {
+                *changed += 1;
+            } else {
+                self.count_attempt(&mut attempts)?;
+            }
             when_faulty!(UnionLooksOnce, return Ok(()));
             // There are enough copies, and none of them is too old.
             if !(L::EXPIRES || is_changed) {
@@ -173,18 +194,13 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// The live copies that were last seen at most `age` epochs ago, at one moment.
-    fn count_within(&self, class: Class, age: u64) -> usize {
-        self.count_by(class, |now| young::<L>(now, age))
-    }
-
     /// Gives the youngest copy that is older than `age` epochs this age. The youngest, because the
     /// older ones may have to become younger by less.
     #[cold]
     fn make_younger(&self, class: Class, age: u64) -> Renewed {
         let fingerprint = class.fingerprint;
         let now = self.moment();
-        let (p, q) = self.table.view().load_pair_for_update(class);
+        let (p, q, _) = self.table.view().load_pair_for_update(class);
         let places = [(p, class.p), (q, class.q)];
         let found = (age + 1..=now.oldest()).find_map(|old| {
             let entry = now.aged_entry(fingerprint, old);

@@ -49,7 +49,7 @@ use crate::{
         layout::{Layout, Word},
         loaded::Loaded,
         time::{Moment, Time},
-        word::{Bits, Bucket},
+        word::{Bits, Bucket, Hint},
     },
 };
 use std::hint::select_unpredictable;
@@ -132,6 +132,7 @@ impl<'a, L: Layout> Vacancy<'a, L> {
 struct Absent<'a, L: Layout> {
     home: Loaded<'a, L>,
     away: Loaded<'a, L>,
+    hint: Hint,
     /// The moment just before the words were loaded.
     now: Now<L>,
 }
@@ -179,7 +180,8 @@ pub(super) trait Wanted<L: Layout>: Copy {
 
     /// True if the filter has these copies.
     fn are_there(self, raw: &RawFilter<L>, class: Class) -> bool {
-        raw.count_by(class, |now| self.by(now)) >= self.copies()
+        let copies = raw.count_by(class, |now| self.by(now));
+        copies.is_some_and(|copies| copies >= self.copies())
     }
 
     /// True if a first look finds these copies. The two words of the class, as they were loaded,
@@ -320,7 +322,12 @@ impl<L: Layout> RawFilter<L> {
         match now.match_settled(home.bits, away.bits, class.fingerprint, hint) {
             (false, _) => Look::Unsettled,
             (true, true) => Look::Present,
-            (true, false) => Look::Absent(Absent { home, away, now }),
+            (true, false) => Look::Absent(Absent {
+                home,
+                away,
+                hint,
+                now,
+            }),
         }
     }
 
@@ -351,13 +358,22 @@ impl<L: Layout> RawFilter<L> {
         class: Class,
         wanted: impl Wanted<L>,
         token: u64,
-        Absent { home, away, now }: Absent<'_, L>,
+        Absent {
+            home,
+            away,
+            hint,
+            now,
+        }: Absent<'_, L>,
     ) -> bool {
-        let at_home = prefers_home::<L>(
-            home.word_in_table(),
-            away.word_in_table(),
-            class.fingerprint,
-        );
+        let at_home = if L::COUNTER_BITS != 0 {
+            prefers_home::<L>(
+                home.word_in_table(),
+                away.word_in_table(),
+                class.fingerprint,
+            )
+        } else {
+            !Word::<L>::is_fuller_at_hint(home.bits, away.bits, hint)
+        };
         // A branch would be unpredictable.
         let own = select_unpredictable(at_home, home, away);
         let other = select_unpredictable(at_home, away, home);
@@ -365,7 +381,7 @@ impl<L: Layout> RawFilter<L> {
         let Some(reserved) = word.with_reservation(token) else {
             return false;
         };
-        let reserved = Bits(reserved.pack());
+        let reserved = own.encode(reserved);
         let entry = wanted.entry(class.fingerprint, now);
         let new = word.plus(entry).joined(class.fingerprint);
         let count = self.len.to_add();
@@ -448,7 +464,7 @@ impl<L: Layout> RawFilter<L> {
             }
             let vacancy = Vacancy {
                 own,
-                reserved: Bits(reserved.pack()),
+                reserved: own.encode(reserved),
                 other,
                 at_home,
                 now,
@@ -472,7 +488,7 @@ impl<L: Layout> RawFilter<L> {
     fn count_in_full_pair(&self, class: Class, wanted: impl Wanted<L>) -> Option<bool> {
         loop {
             let now = self.time.now();
-            let (p, q) = self.table.view().load_pair_for_update(class);
+            let (p, q, hint) = self.table.view().load_pair_for_update(class);
             let (in_p, in_q) = (p.word(), q.word());
             if in_p.has_vacancy() || in_q.has_vacancy() {
                 return None;
@@ -481,10 +497,10 @@ impl<L: Layout> RawFilter<L> {
             if copies >= wanted.copies() {
                 return Some(false);
             }
-            let (to_q, new) = Word::<L>::plus_in_emptier(p.bits, q.bits, class.untagged(), in_p)?;
+            let (to_q, new) = Word::<L>::plus_in_emptier(p.bits, q.bits, class.untagged(), hint)?;
             let into = if to_q { q } else { p };
             if into.replace_bits(Step::Claim, new) {
-                self.note_repeats(into.word(), Word::<L>::unpack(new.0));
+                self.note_repeats(into.word(), into.decode(new));
                 self.len.add(1);
                 return Some(true);
             }

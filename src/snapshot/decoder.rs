@@ -13,7 +13,7 @@ use crate::{
     hash::SeededState,
     lifetime::{Expiring, Forever, Kind, Lifetime},
     raw::restore::CYCLE,
-    table::time::beginning::Beginning,
+    table::time::{Now, beginning::Beginning},
 };
 use std::{fmt, hash::BuildHasher, time::Duration};
 
@@ -186,7 +186,7 @@ enum Number {
     OfChunk,
     /// The last epoch.
     End,
-    /// How long it has lasted, in nanoseconds.
+    /// How long ago one of the last epochs began, in nanoseconds.
     Age,
 }
 
@@ -196,7 +196,8 @@ pub(super) struct Content<T: Kind> {
     passes: Passes<Place<T>>,
     next: Number,
     last: u64,
-    age: Duration,
+    /// How long ago the last epochs began, the last one first.
+    ages: Vec<Duration>,
 }
 
 impl<T: Lifetime> Content<T> {
@@ -209,12 +210,15 @@ impl<T: Lifetime> Content<T> {
         let hasher = self.header.hashing.hasher(hasher)?;
         let place = self.passes.finish()?;
         if !T::EXPIRES {
-            return place.finish(hasher, 0, Beginning::default());
+            return place.finish(hasher, (0, Now::new(0, 0)), Beginning::default());
         }
-        let (begun, age) = self.header.window.pass(self.age, elapsed);
+        let window = self.header.window;
+        let (begun, ages) = window.pass(&self.ages, elapsed);
         // No overflow: both are below 2^63.
         let epoch = self.last + begun;
-        place.finish(hasher, epoch, Beginning::in_epoch(epoch % CYCLE, age))
+        let now = Now::new(epoch % CYCLE, window.oldest_live(&ages));
+        let beginning = Beginning::in_epoch(now.epoch(), ages);
+        place.finish(hasher, (epoch, now), beginning)
     }
 
     fn take_epoch(&mut self, epoch: u64) -> Result<(), SnapshotError> {
@@ -230,14 +234,19 @@ impl<T: Lifetime> Content<T> {
     }
 
     fn take_age(&mut self, nanos: u64) -> Result<Next, SnapshotError> {
-        self.age = Duration::from_nanos(nanos);
-        if self.age >= self.header.window.epoch_length() {
+        let (window, age) = (self.header.window, Duration::from_nanos(nanos));
+        let younger = self.ages.last().copied().unwrap_or_default();
+        if age < younger || age > window.ttl {
             return Err(SnapshotError::Geometry {
-                what: "nanoseconds of the epoch",
+                what: "nanoseconds of an epoch",
                 found: nanos,
             });
         }
-        Ok(Next::Sum)
+        self.ages.push(age);
+        Ok(match self.ages.len() < window.epochs as usize {
+            true => Next::Number,
+            false => Next::Sum,
+        })
     }
 }
 
@@ -249,7 +258,7 @@ impl<T: Lifetime> Body for Content<T> {
             header,
             next: Number::OfChunk,
             last: 0,
-            age: Duration::ZERO,
+            ages: Vec::new(),
         };
         Ok((body, Next::Number))
     }

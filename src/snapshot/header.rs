@@ -5,7 +5,7 @@ use crate::{
     error::SnapshotError,
     filter::Filter,
     geometry::Geometry,
-    hash::SeededState,
+    hash::{SeededState, finished},
     lifetime::{Lifetime, MIN_EPOCH, Window},
 };
 use std::{
@@ -256,17 +256,18 @@ impl Hashing {
     }
 }
 
-/// The hash of [`PROBE`], fed as integers and strings are.
+/// The hash of [`PROBE`], fed as integers and strings are, and finished as the hash of an item is. So
+/// the default hasher differs from one that makes the same hashes and has them hashed again.
 ///
 /// It calls the methods of [`Hasher`] directly, because the standard library does not specify which
 /// of them `Hash` calls.
-pub(crate) fn probe(hasher: &impl BuildHasher) -> u64 {
+pub(crate) fn probe<S: BuildHasher>(hasher: &S) -> u64 {
     let (number, text) = PROBE;
     let mut hasher = hasher.build_hasher();
     hasher.write_u64(number);
     hasher.write(text);
     hasher.write_u8(0xff);
-    hasher.finish()
+    finished::<S>(hasher.finish())
 }
 
 /// The seed of the default hasher. Other hashers do not reveal theirs.

@@ -9,7 +9,10 @@ use crate::{
         ops::{Layouts, Ops},
         restore::Restart,
     },
-    table::{scan::Restored, time::beginning::Beginning},
+    table::{
+        scan::Restored,
+        time::{Now, beginning::Beginning},
+    },
 };
 use std::{hash::BuildHasher, ops::Range};
 
@@ -38,19 +41,20 @@ impl<T: Lifetime> Place<T> {
         })
     }
 
-    /// The filter in the epoch `epoch`, modulo [`CYCLE`](crate::raw::restore::CYCLE), which began at
-    /// `beginning`, after all its words have come.
+    /// The filter at the moment `now` in the epoch `epoch`, modulo [`CYCLE`](crate::raw::restore::CYCLE),
+    /// when the last epochs began as `beginning` says, after all its words have come.
     pub(super) fn finish<S: BuildHasher + 'static>(
         mut self,
         hasher: S,
-        epoch: u64,
+        (epoch, now): (u64, Now),
         beginning: Beginning,
     ) -> Result<Filter<S, T>, SnapshotError> {
         self.result?;
         let restart = Restart {
             chunks: &self.epochs,
             epoch,
-            oldest: self.header.window.epochs.into(),
+            now,
+            most: self.header.window.epochs.into(),
             beginning,
         };
         self.raw.complete(&self.restored, &restart);

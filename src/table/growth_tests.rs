@@ -112,7 +112,7 @@ fn small_table() -> Table<Growing> {
 fn split_words(table: &Table<Growing>, level: u32) -> Vec<bool> {
     let word = |number: usize| {
         let atomic = table.atomic((number / 64) as u64, number % 64);
-        Loaded::<Growing>::load(atomic).word().level() > level
+        Loaded::<Growing>::load(atomic, table.base()).word().level() > level
     };
     (0..table.words_at(level)).map(word).collect()
 }
@@ -205,7 +205,7 @@ fn a_level_of_several_parts_is_complete_in_time() {
         assert_eq!(table.words_to_split(), 0);
         assert!(
             (0..table.buckets()).all(|bucket| {
-                let word = Loaded::<Growing>::load(table.atomic(0, bucket)).word();
+                let word = Loaded::<Growing>::load(table.atomic(0, bucket), table.base()).word();
                 word.level() == FIRST + 1
             }),
             "{threads:?}"
@@ -220,7 +220,7 @@ fn threads_begin_in_different_parts() {
     for thread in 0..8 {
         table.split_run(FIRST, thread);
     }
-    let split = |bucket| Loaded::<Growing>::load(table.atomic(0, bucket)).word();
+    let split = |bucket| Loaded::<Growing>::load(table.atomic(0, bucket), table.base()).word();
     let split: Vec<usize> = (0..table.buckets())
         .filter(|&bucket| split(bucket).level() > FIRST)
         .collect();
@@ -324,7 +324,7 @@ fn a_writer_completes_a_split() {
         assert_eq!(raw.insert(class), Ok(()));
         table.begin_level(FIRST).expect("a few bytes");
         for bucket in [class.p, class.q] {
-            let loaded = Loaded::<Growing>::load(table.atomic(0, bucket));
+            let loaded = Loaded::<Growing>::load(table.atomic(0, bucket), table.base());
             assert!(loaded.replace(Step::Freeze, loaded.word().frozen()));
         }
         if inserts {
@@ -336,7 +336,8 @@ fn a_writer_completes_a_split() {
         }
         for bucket in [class.p, class.q] {
             for plane in [0, 1] {
-                let word = Loaded::<Growing>::load(table.atomic(plane, bucket)).word();
+                let word =
+                    Loaded::<Growing>::load(table.atomic(plane, bucket), table.base()).word();
                 assert_eq!((word.level(), word.is_frozen()), (FIRST + 1, false));
             }
         }
@@ -348,7 +349,7 @@ fn a_writer_completes_a_split() {
 fn a_split_is_completed_once() {
     let table = small_table();
     table.begin_level(FIRST).expect("a few bytes");
-    let load_for_update = |plane| Loaded::<Growing>::load(table.atomic(plane, 3));
+    let load_for_update = |plane| Loaded::<Growing>::load(table.atomic(plane, 3), table.base());
     let loaded = load_for_update(0);
     let word = loaded
         .word()

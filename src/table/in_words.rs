@@ -6,17 +6,13 @@
 
 use super::{
     Growth, Levels, Table,
-    layout::{Layout, Word},
+    layout::Layout,
     parts::{Parts, shared_words},
     planes::Planes,
     segment::{All, Segment, Segments},
     shared::{self, Progress},
-    word::{Bucket, Phases},
 };
-use crate::{
-    memory::{self, Extra, Shared, Storage},
-    sync::Ordering,
-};
+use crate::memory::{self, Extra, Shared, Storage};
 
 /// The words of a filter in memory that processes share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,15 +39,6 @@ impl Extent {
             first: buckets,
             planes,
         })
-    }
-}
-
-/// Makes plane 0, whose words are 0, that of an empty filter of this layout.
-pub(crate) fn empty<L: Layout>(words: &[crate::sync::AtomicU64], levels: Levels) {
-    let bits = Word::<L>::at_level(levels.first).pack();
-    for word in words {
-        // Relaxed: no other process knows the filter.
-        word.store(bits, Ordering::Relaxed);
     }
 }
 

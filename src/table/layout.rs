@@ -20,6 +20,9 @@ pub(crate) use super::word::lanes::{Lanes, Masks, PackedLayout, series};
 /// The word type of a layout.
 pub(crate) type Word<L> = <L as Layout>::Word;
 
+/// What the words of a table with this layout lack of their phases.
+pub(crate) type BaseOf<L> = <<L as Layout>::Kind as Kind>::Base;
+
 /// The words of a filter, and its time: all that the protocol needs of a layout.
 pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// The contents of one atomic word.
@@ -52,6 +55,13 @@ pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
 
     /// The fingerprint of a copy with this entry.
     fn fingerprint(entry: Entry) -> Fingerprint;
+
+    /// True if an item can have this fingerprint, which must not be 0 at any level. In words that
+    /// processes share there may be other ones.
+    #[inline(always)]
+    fn is_of_item(fingerprint: Fingerprint) -> bool {
+        fingerprint.bits() >> Self::MAX_LEVEL != 0
+    }
 }
 
 impl<L: PackedLayout<Time: Time<Packed<L>>>> Layout for L {

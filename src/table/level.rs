@@ -13,9 +13,9 @@ mod wrong;
 use super::{
     Table,
     entry::Fingerprint,
-    layout::{Layout, Word},
+    layout::Layout,
     parts::{Part, Parts, SPLITS_PER_INSERT},
-    word::{Bucket, Phases},
+    word::{Bits, Hint, Phases},
 };
 use crate::{
     error::InsertError,
@@ -165,16 +165,16 @@ impl<L: Layout> Table<L> {
     fn complete_level(&self, level: u32) {
         // Release: pairs with the Acquire of `level`: a thread that sees the hint finds every word
         // as it promises.
-        let hint = Word::<L>::hint(level + 1, self.first_level());
+        let hint = Hint::new(level + 1, self.first_level());
         let Some(growth) = self.growth() else {
             return;
         };
         if let Some(progress) = growth.progress.get() {
             progress.complete_level((level + 1 - self.first_level()) as usize);
-            return growth.raise_hint(hint.pack());
+            return growth.raise_hint(hint);
         }
         let order = fault::order(Step::Complete, Ordering::AcqRel);
-        growth.hint.fetch_max(hint.pack(), order);
+        growth.hint.fetch_max(hint.bits(), order);
     }
 
     /// The planes and buckets of these words, in the order in which runs are split.
@@ -195,7 +195,7 @@ impl<L: Layout> Table<L> {
         // Acquire: pairs with the Release of the Cut, so that a thread that reads the split pointer
         // after this finds the word split (G1).
         let word = self.atomic(plane, bucket).load(Ordering::Acquire);
-        self.is_past(Word::<L>::unpack(word), level)
+        self.is_past(self.decode(Bits(word)), level)
     }
 }
 

@@ -4,8 +4,8 @@
 mod wrong;
 
 use super::{
-    layout::{Layout, Word},
-    word::{Bits, Bucket},
+    layout::{BaseOf, Layout, Word},
+    word::{Base, Bits, Bucket},
 };
 use crate::{
     fault::{self, faulty},
@@ -19,6 +19,7 @@ pub(crate) struct Loaded<'a, L: Layout> {
     atomic: &'a AtomicU64,
     /// The bits of the word in the table, which an exchange compares.
     pub(crate) bits: Bits,
+    base: BaseOf<L>,
     layout: PhantomData<L>,
 }
 
@@ -36,12 +37,13 @@ impl<'a, L: Layout> Loaded<'a, L> {
     /// Acquire: pairs with the Release of every exchange, so that a thread that sees a step also sees
     /// everything before it.
     #[inline(always)]
-    pub(crate) fn load(atomic: &'a AtomicU64) -> Self {
+    pub(crate) fn load(atomic: &'a AtomicU64, base: BaseOf<L>) -> Self {
         let order = fault::order(Step::LoadForUpdate, Ordering::Acquire);
         let bits = Bits(sync::load_for_update(atomic, order));
         Self {
             atomic,
             bits,
+            base,
             layout: PhantomData,
         }
     }
@@ -55,7 +57,7 @@ impl<'a, L: Layout> Loaded<'a, L> {
     /// Exchanges the whole word for `new` if it has not changed since it was loaded.
     #[inline(always)]
     pub(crate) fn replace(self, step: Step, new: Word<L>) -> bool {
-        self.replace_bits(step, Bits(new.pack()))
+        self.replace_bits(step, self.encode(new))
     }
 
     /// [`replace`](Self::replace) with the bits of the new word.
@@ -63,7 +65,7 @@ impl<'a, L: Layout> Loaded<'a, L> {
     pub(crate) fn replace_bits(self, step: Step, new: Bits) -> bool {
         faulty!(
             self.exchange(step, new),
-            in Exchange => wrong::replace(self, step, Word::<L>::unpack(new.0))
+            in Exchange => wrong::replace(self, step, self.decode(new))
         )
     }
 
@@ -80,10 +82,10 @@ impl<'a, L: Layout> Loaded<'a, L> {
     /// True if the word still has these bits, by a load like that of a writer.
     #[inline(always)]
     pub(crate) fn is_same_now(self) -> bool {
-        Self::load(self.atomic).bits == self.bits
+        Self::load(self.atomic, self.base).bits == self.bits
     }
 
-    /// True if the word has not been created by a split yet: it has no level.
+    /// True if the word has not been created by a split yet. Such words are above the first level.
     #[inline]
     pub(crate) fn is_unmade(self) -> bool {
         self.bits.0 == 0
@@ -103,7 +105,7 @@ impl<'a, L: Layout> Loaded<'a, L> {
     /// The same place after it was exchanged for `new`.
     #[inline]
     pub(crate) fn replaced_by(self, new: Word<L>) -> Self {
-        self.replaced_by_bits(Bits(new.pack()))
+        self.replaced_by_bits(self.encode(new))
     }
 
     /// [`replaced_by`](Self::replaced_by) with the bits of the new word.
@@ -115,6 +117,18 @@ impl<'a, L: Layout> Loaded<'a, L> {
     /// The word with its reservation, if it has one.
     #[inline]
     pub(crate) fn word_in_table(self) -> Word<L> {
-        Word::<L>::unpack(self.bits.0)
+        self.decode(self.bits)
+    }
+
+    /// A word of this table.
+    #[inline(always)]
+    pub(crate) fn decode(self, bits: Bits) -> Word<L> {
+        Word::<L>::unpack(self.base.add_to(bits))
+    }
+
+    /// The bits of a word of this table.
+    #[inline(always)]
+    pub(crate) fn encode(self, word: Word<L>) -> Bits {
+        self.base.subtract_from(word.pack())
     }
 }

@@ -1,9 +1,5 @@
 //! The addresses of the words of a plane.
 
-use super::{
-    layout::{Layout, Word},
-    word::{Bucket, Phases},
-};
 use crate::{
     memory::Storage,
     sync::{self, AtomicU64},
@@ -18,14 +14,6 @@ pub(crate) struct Planes<P: Storage> {
 impl<P: Storage> Planes<P> {
     pub(super) fn new(words: P::Words) -> Self {
         Self { words }
-    }
-
-    /// Makes these words, which are 0, empty words of `level`.
-    pub(super) fn empty<L: Layout>(&mut self, level: u32) {
-        // At level 0 they are empty already, and their memory stays untouched.
-        if level > 0 {
-            P::fill(&mut self.words, Word::<L>::at_level(level).pack());
-        }
     }
 }
 

@@ -4,10 +4,10 @@ use super::{
     Growth, Levels, Table,
     class::{Class, Fingerprints},
     entry::{Fingerprint, low_bits},
-    layout::{Layout, Word},
+    layout::{BaseOf, Layout, Word},
     loaded::Loaded,
     planes::{Plane, Planes},
-    word::{Bits, Bucket, Phases},
+    word::{Base, Bits, Hint, Phases},
 };
 use crate::{
     fault::{self, faulty, when_faulty},
@@ -55,8 +55,14 @@ impl<'a, L: Layout> View<'a, L> {
 
     /// [`Table::hint`].
     #[inline(always)]
-    fn hint(&self) -> Word<L> {
-        self.growth.map_or(Word::<L>::EMPTY, Growth::hint)
+    fn hint(&self) -> Hint {
+        self.growth.map_or(Hint::FIXED, Growth::hint)
+    }
+
+    /// [`Table::base`].
+    #[inline(always)]
+    fn base(&self) -> BaseOf<L> {
+        BaseOf::<L>::of_first(self.growth.map_or(0, |growth| growth.first_level.into()))
     }
 
     /// Brings the words of a class into the cache, as [`Table::prefetch`] does.
@@ -71,20 +77,20 @@ impl<'a, L: Layout> View<'a, L> {
     /// shows.
     #[inline(always)]
     pub(crate) fn load(&self, step: Step, fingerprint: Fingerprint, bucket: usize) -> Word<L> {
-        let load = |atomic: &_| Word::<L>::unpack(load_bits(step, atomic).0);
         let hint = self.hint();
-        let word = load(self.plane_of_hint(hint, fingerprint).atomic(bucket));
-        if word.is_in_phase(hint) {
+        let bits = load_bits(step, self.plane_of_hint(hint, fingerprint).atomic(bucket));
+        let word = self.table.decode(bits);
+        if Word::<L>::is_at_hint(bits, hint) {
             return word;
         }
-        self.table.load_from(hint, word, fingerprint, bucket, load)
+        self.table.load_from(step, hint, word, fingerprint, bucket)
     }
 
     /// The words of a class, P before Q, and the hint. If both words are in the phase of the hint, they
     /// count for the class; otherwise they say nothing about it. They are returned as bits, so that the
     /// fast path of a lookup need not decode them.
     #[inline(always)]
-    pub(crate) fn load_pair_at_hint(&self, class: Class) -> (Bits, Bits, Word<L>) {
+    pub(crate) fn load_pair_at_hint(&self, class: Class) -> (Bits, Bits, Hint) {
         let hint = self.hint();
         let plane = self.plane_of_hint(hint, class.fingerprint);
         let p = load_bits(Step::ReadP, plane.atomic(class.p));
@@ -96,26 +102,30 @@ impl<'a, L: Layout> View<'a, L> {
     #[inline(always)]
     pub(crate) fn load_for_update(&self, fingerprint: Fingerprint, bucket: usize) -> Loaded<'a, L> {
         let hint = self.hint();
-        let loaded = Loaded::<L>::load(self.plane_of_hint(hint, fingerprint).atomic(bucket));
-        if !L::GROWS || loaded.word_in_table().is_in_phase(hint) {
+        let plane = self.plane_of_hint(hint, fingerprint);
+        let loaded = Loaded::<L>::load(plane.atomic(bucket), self.base());
+        if Word::<L>::is_at_hint(loaded.bits, hint) {
             return loaded;
         }
         self.table.load_for_update_from(hint, fingerprint, bucket)
     }
 
-    /// [`load_for_update`](Self::load_for_update) for both words of a class, P before Q.
+    /// [`load_for_update`](Self::load_for_update) for both words of a class, P before Q, and the hint.
+    /// Usually both are in the phase of the hint.
     #[inline(always)]
-    pub(crate) fn load_pair_for_update(&self, class: Class) -> (Loaded<'a, L>, Loaded<'a, L>) {
-        self.load_both_for_update(class.fingerprint, class.p, class.q)
+    pub(crate) fn load_pair_for_update(
+        &self,
+        class: Class,
+    ) -> (Loaded<'a, L>, Loaded<'a, L>, Hint) {
+        let hint = self.hint();
+        let (p, q) = self.load_both_from(hint, class.fingerprint, class.p, class.q);
+        (p, q, hint)
     }
 
     /// Both words of a class, and the hint. The first word is the one that a claim prefers if they are
     /// equally full. Usually both are in the phase of the hint.
     #[inline(always)]
-    pub(crate) fn load_pair_for_claim(
-        &self,
-        class: Class,
-    ) -> (Loaded<'a, L>, Loaded<'a, L>, Word<L>) {
+    pub(crate) fn load_pair_for_claim(&self, class: Class) -> (Loaded<'a, L>, Loaded<'a, L>, Hint) {
         let (one, other) = class.in_order_of_claims::<L>();
         let hint = self.hint();
         let (one, other) = self.load_both_from(hint, class.fingerprint, one, other);
@@ -130,10 +140,10 @@ impl<'a, L: Layout> View<'a, L> {
         fingerprint: Fingerprint,
         one: usize,
         other: usize,
-    ) -> (Loaded<'a, L>, Loaded<'a, L>, Word<L>) {
+    ) -> (Loaded<'a, L>, Loaded<'a, L>, Hint) {
         let hint = self.hint();
-        let plane = self.plane_of_hint(hint, fingerprint);
-        let load = |bucket| Loaded::<L>::load(plane.atomic(bucket));
+        let (plane, base) = (self.plane_of_hint(hint, fingerprint), self.base());
+        let load = |bucket| Loaded::<L>::load(plane.atomic(bucket), base);
         (load(one), load(other), hint)
     }
 
@@ -151,19 +161,16 @@ impl<'a, L: Layout> View<'a, L> {
     #[inline(always)]
     fn load_both_from(
         &self,
-        hint: Word<L>,
+        hint: Hint,
         fingerprint: Fingerprint,
         one: usize,
         other: usize,
     ) -> (Loaded<'a, L>, Loaded<'a, L>) {
-        let plane = self.plane_of_hint(hint, fingerprint);
-        let both = (
-            Loaded::<L>::load(plane.atomic(one)),
-            Loaded::<L>::load(plane.atomic(other)),
-        );
+        let (plane, base) = (self.plane_of_hint(hint, fingerprint), self.base());
+        let load = |bucket| Loaded::<L>::load(plane.atomic(bucket), base);
+        let both = (load(one), load(other));
         // A reservation does not hide the phase.
-        let [in_one, in_other] = [both.0, both.1].map(Loaded::word_in_table);
-        if !L::GROWS || Word::<L>::both_in_phase(in_one, in_other, hint) {
+        if Word::<L>::are_at_hint(both.0.bits, both.1.bits, hint) {
             return both;
         }
         let one = self.table.load_for_update_from(hint, fingerprint, one);
@@ -174,13 +181,14 @@ impl<'a, L: Layout> View<'a, L> {
     /// The plane that counts for `fingerprint` if its words are at the level of the hint. It is computed
     /// without a branch on the fingerprint, which would be unpredictable.
     #[inline(always)]
-    fn plane_of_hint(&self, hint: Word<L>, fingerprint: Fingerprint) -> Plane<'a> {
+    fn plane_of_hint(&self, hint: Hint, fingerprint: Fingerprint) -> Plane<'a> {
         let Some(growth) = self.growth else {
             return Plane::of(self.first);
         };
-        let plane = (fingerprint.bits() & hint.pack()) >> growth.first_level;
-        // The bit length of the plane's number is the number of its segment.
-        let number = (plane << 1 | 1).ilog2();
+        let plane = hint.plane_bits(fingerprint.bits()) >> growth.first_level;
+        // The bit length of the plane's number is the number of its segment. (A filter has fewer than 2^31
+        // planes, and of 32 bits the compiler knows that the number is less than 32.)
+        let number = ((plane as u32) << 1 | 1).ilog2();
         let first = &self.table.first;
         let planes = growth.segments.planes_or(number as usize, first);
         debug_assert!(
@@ -255,11 +263,11 @@ impl<L: Layout> Table<L> {
     #[cold]
     fn load_from(
         &self,
-        hint: Word<L>,
+        step: Step,
+        hint: Hint,
         seen: Word<L>,
         fingerprint: Fingerprint,
         bucket: usize,
-        load: impl Fn(&AtomicU64) -> Word<L>,
     ) -> Word<L> {
         let is_ahead = seen.level() > hint.level();
         when_faulty!(HintTrustsWords, self.trust(seen));
@@ -280,7 +288,7 @@ impl<L: Layout> Table<L> {
             let Some(atomic) = self.reached(plane, bucket) else {
                 return word;
             };
-            word = load(atomic);
+            word = self.decode(load_bits(step, atomic));
             if self.plane_at(word.level(), fingerprint) == plane || self.is_stuck(plane, word) {
                 return word;
             }
@@ -299,12 +307,13 @@ impl<L: Layout> Table<L> {
     #[cold]
     fn load_for_update_from(
         &self,
-        hint: Word<L>,
+        hint: Hint,
         fingerprint: Fingerprint,
         bucket: usize,
     ) -> Loaded<'_, L> {
+        let load = |plane| Loaded::<L>::load(self.atomic(plane, bucket), self.base());
         let mut plane = self.plane_at(hint.level(), fingerprint);
-        let mut loaded = Loaded::<L>::load(self.atomic(plane, bucket));
+        let mut loaded = load(plane);
         if loaded.word().level() > hint.level() {
             self.see_level();
         }
@@ -325,7 +334,7 @@ impl<L: Layout> Table<L> {
                     None => return loaded,
                 }
             }
-            loaded = Loaded::load(self.atomic(plane, bucket));
+            loaded = load(plane);
         }
     }
 
@@ -378,9 +387,9 @@ impl<L: Layout> Table<L> {
     #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
     fn trust(&self, seen: Word<L>) {
         let (level, last) = (seen.level(), self.levels().last());
-        let hint = Word::<L>::hint(level.min(last), self.first_level());
+        let hint = Hint::new(level.min(last), self.first_level());
         if let Some(growth) = self.growth() {
-            growth.raise_hint(hint.pack());
+            growth.raise_hint(hint);
         }
     }
 

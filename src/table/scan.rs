@@ -16,7 +16,7 @@ use super::{
     entry::Entry,
     layout::{Layout, Word},
     planes::Planes,
-    word::{Bits, Bucket, Phases},
+    word::{Base, Bits, Bucket, Hint, Phases},
 };
 use crate::{
     error::SnapshotError,
@@ -58,7 +58,7 @@ impl<L: Layout> Table<L> {
         buckets: Range<usize>,
         level: u32,
         image: &mut [u64],
-        at_rest: impl Fn(Bits) -> Bits,
+        at_rest: impl Fn(u64) -> u64,
     ) -> bool {
         let width = buckets.len();
         for plane in 0..self.planes_at(level) {
@@ -75,7 +75,7 @@ impl<L: Layout> Table<L> {
                 // Acquire: pairs with the Release of every exchange, in particular with that of the
                 // split that created the following planes.
                 let order = fault::order(Step::Scan, Ordering::Acquire);
-                let bits = at_rest(Bits(word.load(order))).0;
+                let bits = at_rest(self.base().add_to(Bits(word.load(order))));
                 if Word::<L>::unpack(bits).level() > level && !self.is_nonsense(bits) {
                     return false;
                 }
@@ -100,7 +100,7 @@ impl<L: Layout> Table<L> {
         }
         let levels = levels_of_plane(self.first_level(), level, plane);
         let is_sane =
-            levels.contains(&Word::<L>::unpack(bits).level()) && Word::<L>::is_image(Bits(bits));
+            levels.contains(&Word::<L>::unpack(bits).level()) && Word::<L>::is_image(bits);
         if is_sane {
             bits
         } else {
@@ -115,7 +115,7 @@ impl<L: Layout> Table<L> {
         buckets: Range<usize>,
         level: u32,
         image: &mut [u64],
-        at_rest: impl Fn(Bits) -> Bits,
+        at_rest: impl Fn(u64) -> u64,
     ) -> bool {
         let width = buckets.len();
         let mut of_bucket = vec![0; self.planes_at(level)];
@@ -140,7 +140,9 @@ impl<L: Layout> Table<L> {
             let words = buckets.clone().zip(words);
             words.flat_map(move |(bucket, &bits)| {
                 let entries = Word::<L>::unpack(bits).residents(one);
-                entries.map(move |entry| {
+                let is_of_item =
+                    |entry: &Entry| !L::Storage::SHARED || L::is_of_item(L::fingerprint(*entry));
+                entries.filter(is_of_item).map(move |entry| {
                     let class = Class::of_resident(L::fingerprint(entry), bucket, self.buckets());
                     (class, entry)
                 })
@@ -171,12 +173,12 @@ impl<L: Layout> Table<L> {
             let (before, rest) = image.split_at(plane * width);
             let words = self.plane(plane as u64).row(buckets.clone());
             for ((index, bucket), stored) in buckets.clone().enumerate().zip(words) {
-                let bits = Bits(rest[index]);
+                let bits = rest[index];
                 if plane == 0 || self.descends(before, width, plane, index) {
                     restored.check::<Word<L>>(plane, bucket, bits)?;
                     // Relaxed: no other thread has the filter yet.
-                    stored.store(bits.0, Ordering::Relaxed);
-                } else if bits.0 != 0 {
+                    stored.store(self.base().subtract_from(bits).0, Ordering::Relaxed);
+                } else if bits != 0 {
                     return Err(bad_word(plane, bucket, bits));
                 }
             }
@@ -195,16 +197,17 @@ impl<L: Layout> Table<L> {
             (0..self.planes()).flat_map(|plane| self.plane(plane as u64).row(buckets.clone()))
         {
             // Relaxed: no other thread has the filter yet.
-            let word = Word::<L>::unpack(stored.load(Ordering::Relaxed));
-            stored.store(replace(word).pack(), Ordering::Relaxed);
+            let word = self.decode(Bits(stored.load(Ordering::Relaxed)));
+            let new = self.base().subtract_from(replace(word).pack());
+            stored.store(new.0, Ordering::Relaxed);
         }
     }
 
     /// Sets the hint to the lowest level of all words, after all images are stored.
     pub(crate) fn set_level(&mut self, level: u32) {
-        let hint = Word::<L>::hint(level, self.first_level()).pack();
+        let hint = Hint::new(level, self.first_level());
         if let Some(growth) = self.growth.get_mut() {
-            growth.hint = AtomicU64::new(hint);
+            growth.hint = AtomicU64::new(hint.bits());
         }
     }
 
@@ -262,9 +265,9 @@ impl Restored {
         &mut self,
         plane: usize,
         bucket: usize,
-        bits: Bits,
+        bits: u64,
     ) -> Result<(), SnapshotError> {
-        let word = W::unpack(bits.0);
+        let word = W::unpack(bits);
         let levels = levels_of_plane(self.first_level, self.level, plane);
         if !(levels.contains(&word.level()) && W::is_image(bits)) {
             return Err(bad_word(plane, bucket, bits));
@@ -278,7 +281,7 @@ impl Restored {
 }
 
 #[cold]
-fn bad_word(plane: usize, bucket: usize, Bits(bits): Bits) -> SnapshotError {
+fn bad_word(plane: usize, bucket: usize, bits: u64) -> SnapshotError {
     SnapshotError::Word {
         bucket,
         plane,

@@ -24,7 +24,7 @@ impl<L: Layout> Table<L> {
     /// any of them may stop.
     pub(crate) fn split(&self, plane: u64, bucket: usize, level: u32) {
         loop {
-            let loaded = Loaded::<L>::load(self.atomic(plane, bucket));
+            let loaded = Loaded::<L>::load(self.atomic(plane, bucket), self.base());
             if self.is_past(loaded.word(), level) {
                 return;
             }
@@ -54,8 +54,8 @@ impl<L: Layout> Table<L> {
     pub(super) fn complete_split(&self, plane: u64, bucket: usize, frozen: Loaded<'_, L>) {
         let (stays, goes) = frozen.word().split();
         let distance = self.planes_at(frozen.word().level()) as u64;
-        let new = Loaded::<L>::load(self.atomic(plane | distance, bucket));
-        // A word that has been created is never 0 again, because it has a level.
+        let new = Loaded::<L>::load(self.atomic(plane | distance, bucket), self.base());
+        // A word that has been created is never 0 again, because it is above the first level.
         if new.is_unmade() {
             new.replace(Step::Copy, goes);
         }

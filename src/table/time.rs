@@ -15,16 +15,16 @@ pub(crate) use super::word::packed::tag::Now;
 use super::{
     entry::{Entry, Fingerprint},
     word::{
-        Bits, Bucket,
+        Bits, Bucket, Hint,
         lanes::{Masks, PackedLayout},
         packed::Packed,
     },
 };
 use crate::{
-    fault,
+    fault::{self, faulty},
     memory::{Heap, Number, Storage},
     step::Step,
-    sync::{AtomicU64, Ordering},
+    sync::{self, Ordering},
 };
 use beginning::{Beginning, Reading};
 use crossbeam_utils::CachePadded;
@@ -47,17 +47,24 @@ pub(crate) trait Time<W: Bucket>: Default + Send + Sync {
     /// True if the moment is still the same, after words were read or exchanged.
     fn is_still(&self, now: Self::Now) -> bool;
 
-    /// A time that has come to `now`, whose epoch began at `beginning` and has been swept.
-    fn at(now: Self::Now, beginning: Beginning) -> Self;
+    /// A time that has come to `now`, in which copies are live up to the age `most` at most. The last
+    /// epochs began as `beginning` says, and no copy is dead.
+    fn at(now: Now, most: u64, beginning: Beginning) -> Self;
 
     /// Records that no copy is dead at the moment `now`.
     fn note_swept(&self, now: Self::Now);
 
-    /// The age of the epoch of `now`, by the clock that shows `reading`, or what is known of it. `None`
-    /// if another epoch has begun.
-    fn age(&self, now: Self::Now, reading: Reading) -> Option<Duration>;
+    /// E: the age of the oldest live copies, at most.
+    fn most(&self) -> u64;
 
-    /// When the epoch began, as it is known now.
+    /// From now on epochs say what is dead by their number alone, for E epochs.
+    fn go_by_number(&self);
+
+    /// How long ago the last epochs began at the moment `now`, the last one first, by the clock that shows
+    /// `reading`.
+    fn ages(&self, now: Self::Now, reading: Reading) -> Vec<Duration>;
+
+    /// When the last epochs began, as it is known now.
     fn beginning(&self) -> Beginning;
 }
 
@@ -69,7 +76,8 @@ pub(crate) trait Moment<W: Bucket>: Copy + Debug + PartialEq {
     /// The *entry* of a copy that is seen at this moment: the contents of its slot.
     fn entry(self, fingerprint: Fingerprint) -> Entry;
 
-    /// The entry of a copy that was last seen `age` epochs before this moment.
+    /// The entry of a copy that was last seen `age` epochs before this moment, or in the first epoch
+    /// whose copies are live.
     fn aged_entry(self, fingerprint: Fingerprint, age: u64) -> Entry;
 
     /// The age of the copy with this entry, in epochs.
@@ -83,7 +91,7 @@ pub(crate) trait Moment<W: Bucket>: Copy + Debug + PartialEq {
     fn is_live_since(self, then: Self) -> bool;
 
     /// [`Bucket::match_settled`], where only live copies match.
-    fn match_settled(self, p: Bits, q: Bits, fingerprint: Fingerprint, hint: W) -> (bool, bool);
+    fn match_settled(self, p: Bits, q: Bits, fingerprint: Fingerprint, hint: Hint) -> (bool, bool);
 
     /// True if an unmarked slot holds a live copy.
     fn is_in(self, word: W, fingerprint: Fingerprint) -> bool;
@@ -109,6 +117,12 @@ pub(crate) trait Moment<W: Bucket>: Copy + Debug + PartialEq {
 
     /// The age of the oldest copies that count.
     fn oldest(self) -> u64;
+
+    /// The same with another age of the oldest copies that count.
+    fn with_oldest(self, oldest: u64) -> Self;
+
+    /// The moment in a filter whose copies expire. In another one it has no meaning.
+    fn timed(self) -> Now;
 }
 
 /// No time: all copies count forever.
@@ -134,14 +148,22 @@ impl<W: Bucket> Time<W> for Timeless {
         true
     }
 
-    fn at(_now: Always, _beginning: Beginning) -> Self {
+    fn at(_now: Now, _most: u64, _beginning: Beginning) -> Self {
         Self
     }
 
     fn note_swept(&self, _now: Always) {}
 
-    fn age(&self, _now: Always, _reading: Reading) -> Option<Duration> {
-        Some(Duration::ZERO)
+    #[inline(always)]
+    fn most(&self) -> u64 {
+        0
+    }
+
+    #[inline(always)]
+    fn go_by_number(&self) {}
+
+    fn ages(&self, _now: Always, _reading: Reading) -> Vec<Duration> {
+        Vec::new()
     }
 
     fn beginning(&self) -> Beginning {
@@ -178,7 +200,7 @@ impl<W: Bucket> Moment<W> for Always {
     }
 
     #[inline(always)]
-    fn match_settled(self, p: Bits, q: Bits, fingerprint: Fingerprint, hint: W) -> (bool, bool) {
+    fn match_settled(self, p: Bits, q: Bits, fingerprint: Fingerprint, hint: Hint) -> (bool, bool) {
         W::match_settled(p, q, fingerprint, hint)
     }
 
@@ -220,72 +242,122 @@ impl<W: Bucket> Moment<W> for Always {
     fn oldest(self) -> u64 {
         0
     }
+
+    #[inline(always)]
+    fn with_oldest(self, _oldest: u64) -> Self {
+        self
+    }
+
+    fn timed(self) -> Now {
+        Now::new(0, 0)
+    }
 }
 
 /// A sequence of epochs. The user of the filter decides when an epoch begins.
 pub(crate) struct Epochs<P: Storage = Heap> {
-    /// The number of the current epoch. All calls read it, so it has a cache line of its own.
-    epoch: CachePadded<P::Number>,
+    /// The current epoch, and the age of its oldest live copies. All calls read it, so it has a cache
+    /// line of its own.
+    now: CachePadded<P::Number>,
     /// The last epoch in which all words have been swept.
     swept: P::Number,
-    /// When the epoch began.
+    /// When the last epochs began.
     pub(crate) beginning: Beginning<P::Number>,
     /// Which start of the machine the clock counts from.
     #[cfg(feature = "shared")]
     boots: P::Extra<in_words::Boots>,
-    /// E: the age of the oldest live copies.
-    oldest: u64,
+    /// E: the age of the oldest live copies, at most.
+    most: u64,
 }
 
 impl<P: Storage> Default for Epochs<P> {
     fn default() -> Self {
         Self {
-            epoch: CachePadded::default(),
+            now: CachePadded::default(),
             swept: P::Number::default(),
             beginning: Beginning::default(),
             #[cfg(feature = "shared")]
             boots: P::Extra::default(),
-            oldest: 0,
+            most: 0,
         }
     }
 }
 
-#[cfg(any(test, guira_loom, guira_faults, guira_shuttle))]
 impl Epochs {
     /// The first epoch of a time in which copies with an age of at most `oldest` are live.
+    #[cfg(any(test, guira_loom, guira_faults, guira_shuttle))]
     pub(crate) fn new(oldest: u64) -> Self {
-        Self {
-            oldest,
-            ..Self::default()
-        }
-        .at(0)
+        Self::default().up_to(oldest).at_epoch(0)
     }
 
     /// This time at the epoch `epoch`.
-    pub(crate) fn at(self, epoch: u64) -> Self {
+    #[cfg(any(test, guira_loom, guira_faults, guira_shuttle))]
+    pub(crate) fn at_epoch(self, epoch: u64) -> Self {
+        let now = Now::new(epoch, self.most);
         Self {
-            epoch: CachePadded::new(AtomicU64::new(epoch)),
-            beginning: Beginning::in_epoch(epoch, Duration::ZERO),
+            now: CachePadded::new(crate::sync::AtomicU64::new(now.word())),
+            beginning: Beginning::in_epoch(epoch, vec![Duration::ZERO]),
             ..self
         }
+    }
+
+    #[cfg(any(test, guira_loom, guira_faults, guira_shuttle))]
+    fn up_to(self, most: u64) -> Self {
+        Self { most, ..self }
     }
 }
 
 impl<P: Storage> Epochs<P> {
-    #[inline(always)]
-    fn number(&self) -> &AtomicU64 {
-        self.epoch.word()
+    /// E: the age of the oldest live copies, at most.
+    pub(crate) fn most(&self) -> u64 {
+        self.most
     }
 
-    /// Begins the epoch after `now`. Returns false if another thread has done so.
+    /// The greatest age of live copies at the moment `now`, by a reading from after that, and by the
+    /// beginnings of the last epochs.
+    pub(crate) fn oldest_live(&self, now: Now, ttl: Duration, reading: Reading) -> u64 {
+        match faulty!(now.uncounted(), MergedByClock => 0) {
+            0 => {
+                let live = (now.epoch(), now.oldest());
+                self.beginning.oldest_live(live, ttl, reading)
+            }
+            _ => now.oldest(),
+        }
+    }
+
+    /// The epoch after `now`, in which the copies stay live that have an age of at most `oldest` in `now`.
+    /// It is the `E + 1`th of a copy at most.
+    pub(crate) fn next(&self, now: Now, oldest: u64) -> Now {
+        // Processes may share the word, and any of them may have written it.
+        Now::new(now.epoch() + 1, oldest.saturating_add(1).min(self.most))
+            .with_uncounted(now.uncounted().saturating_sub(1))
+    }
+
+    /// Makes the moment `now` the moment `later`. Returns false if another thread has changed it.
     ///
     /// AcqRel: Release pairs with the Acquire of `now`: a thread that observes an epoch also observes
     /// what was swept before it.
-    pub(crate) fn tick(&self, now: Now) -> bool {
+    pub(crate) fn tick(&self, now: Now, later: Now) -> bool {
         let order = fault::order(Step::Tick, Ordering::AcqRel);
-        self.number()
-            .compare_exchange(now.epoch, now.next().epoch, order, Ordering::Relaxed)
+        self.now
+            .word()
+            .compare_exchange(now.word(), later.word(), order, Ordering::Relaxed)
             .is_ok()
+    }
+
+    /// From now on epochs say what is dead by their number alone, until no copy is live that has the tag
+    /// of an epoch before the current one.
+    ///
+    /// Copies come that were not seen in the epochs of their tags, but in those of another filter. When
+    /// this filter's epochs began says nothing of them.
+    pub(crate) fn go_by_number(&self) {
+        loop {
+            // Relaxed: the exchange observes what the moment depends on.
+            let now = Now::of_word(self.now.word().load(Ordering::Relaxed));
+            if now.uncounted() >= self.most || self.tick(now, now.with_uncounted(self.most)) {
+                return;
+            }
+            sync::yield_in_model();
+        }
     }
 
     /// True if all words have been swept in the epoch `now`, by any threads.
@@ -294,13 +366,13 @@ impl<P: Storage> Epochs<P> {
         self.swept
             .word()
             .load(fault::order(Step::Swept, Ordering::Acquire))
-            >= now.epoch
+            >= now.epoch()
     }
 
     /// Records that all words have been swept in the epoch `now`.
     pub(crate) fn sweep_ends(&self, now: Now) {
         let order = fault::order(Step::Swept, Ordering::AcqRel);
-        self.swept.word().fetch_max(now.epoch, order);
+        self.swept.word().fetch_max(now.epoch(), order);
     }
 }
 
@@ -313,10 +385,7 @@ impl<L: PackedLayout, P: Storage> Time<Packed<L>> for Epochs<P> {
     fn now(&self) -> Now {
         // Acquire: pairs with the Release of `tick`.
         let order = fault::order(Step::ReadEpoch, Ordering::Acquire);
-        Now {
-            epoch: self.number().load(order),
-            oldest: self.oldest,
-        }
+        Now::of_word(self.now.word().load(order))
     }
 
     /// Relaxed: who empties a copy that was live in the epoch `now` has read a later epoch, and
@@ -324,19 +393,18 @@ impl<L: PackedLayout, P: Storage> Time<Packed<L>> for Epochs<P> {
     #[inline(always)]
     fn is_still(&self, now: Now) -> bool {
         let order = fault::order(Step::RereadEpoch, Ordering::Relaxed);
-        self.number().load(order) == now.epoch
+        self.now.word().load(order) == now.word()
     }
 
-    fn at(now: Now, beginning: Beginning) -> Self {
+    fn at(now: Now, most: u64, beginning: Beginning) -> Self {
         let time = Self {
             beginning: beginning.duplicate(),
-            oldest: now.oldest,
+            most,
             ..Self::default()
         };
         // Relaxed: no other thread has the filter yet.
-        for number in [time.number(), time.swept.word()] {
-            number.store(now.epoch, Ordering::Relaxed);
-        }
+        time.now.word().store(now.word(), Ordering::Relaxed);
+        time.swept.word().store(now.epoch(), Ordering::Relaxed);
         time
     }
 
@@ -344,11 +412,17 @@ impl<L: PackedLayout, P: Storage> Time<Packed<L>> for Epochs<P> {
         self.sweep_ends(now);
     }
 
-    fn age(&self, now: Now, reading: Reading) -> Option<Duration> {
-        let age = self.beginning.age(now.epoch, reading);
-        // It may belong to another epoch if one has begun in the time between.
-        let is_still = Time::<Packed<L>>::is_still(self, now);
-        is_still.then(|| age.unwrap_or_else(|| self.beginning.age_when_made(now.epoch)))
+    #[inline(always)]
+    fn most(&self) -> u64 {
+        self.most
+    }
+
+    fn go_by_number(&self) {
+        self.go_by_number();
+    }
+
+    fn ages(&self, now: Now, reading: Reading) -> Vec<Duration> {
+        self.beginning.ages(now.epoch(), self.most, reading)
     }
 
     fn beginning(&self) -> Beginning {
@@ -358,7 +432,7 @@ impl<L: PackedLayout, P: Storage> Time<Packed<L>> for Epochs<P> {
 
 impl<L: PackedLayout> Moment<Packed<L>> for Now {
     fn of(epoch: u64, oldest: u64) -> Self {
-        Self { epoch, oldest }
+        Self::new(epoch, oldest)
     }
 
     #[inline(always)]
@@ -367,11 +441,8 @@ impl<L: PackedLayout> Moment<Packed<L>> for Now {
     }
 
     fn aged_entry(self, fingerprint: Fingerprint, age: u64) -> Entry {
-        let then = Self {
-            epoch: self.epoch.wrapping_sub(age),
-            ..self
-        };
-        then.entry_of::<L>(fingerprint)
+        let age = age.min(self.oldest());
+        Self::new(self.epoch().wrapping_sub(age), 0).entry_of::<L>(fingerprint)
     }
 
     #[inline]
@@ -385,17 +456,11 @@ impl<L: PackedLayout> Moment<Packed<L>> for Now {
     }
 
     fn is_live_since(self, then: Self) -> bool {
-        self.epoch.wrapping_sub(then.epoch) <= self.oldest
+        self.epoch().wrapping_sub(then.epoch()) <= self.oldest()
     }
 
     #[inline(always)]
-    fn match_settled(
-        self,
-        p: Bits,
-        q: Bits,
-        fingerprint: Fingerprint,
-        hint: Packed<L>,
-    ) -> (bool, bool) {
+    fn match_settled(self, p: Bits, q: Bits, fingerprint: Fingerprint, hint: Hint) -> (bool, bool) {
         Packed::<L>::match_settled_live(p, q, fingerprint, hint, self)
     }
 
@@ -420,7 +485,7 @@ impl<L: PackedLayout> Moment<Packed<L>> for Now {
     }
 
     fn without_dead(self, word: Packed<L>, later: u64) -> Packed<L> {
-        word.without_entries(|entry| self.age_of::<L>(entry) + later > self.oldest)
+        word.without_entries(|entry| self.age_of::<L>(entry) + later > self.oldest())
     }
 
     fn ends_death(self, entry: Entry) -> bool {
@@ -429,12 +494,21 @@ impl<L: PackedLayout> Moment<Packed<L>> for Now {
 
     #[inline(always)]
     fn number(self) -> u64 {
-        self.epoch
+        self.epoch()
     }
 
     #[inline(always)]
     fn oldest(self) -> u64 {
-        self.oldest
+        self.oldest()
+    }
+
+    #[inline(always)]
+    fn with_oldest(self, oldest: u64) -> Self {
+        self.with_oldest(oldest)
+    }
+
+    fn timed(self) -> Now {
+        self
     }
 }
 

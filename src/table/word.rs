@@ -18,10 +18,10 @@ use super::entry::{Entry, Fingerprint};
 use std::{fmt::Debug, hint::select_unpredictable};
 
 pub(crate) use mark::Mark;
-pub(crate) use phase::Phases;
+pub(crate) use phase::{Base, Hint, Phases};
 
-/// The bits of a word as they are in the table. Exchanges compare them, and the fast path of a lookup
-/// searches them.
+/// The bits of a word as they are in the table, with a phase that counts from the first level. Exchanges
+/// compare them, and the fast path of a lookup searches them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bits(pub(crate) u64);
 
@@ -44,12 +44,24 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// No fingerprint, no mark, no reservation, phase 0. Its representation is 0.
     const EMPTY: Self;
 
-    /// Decodes a word of a table. A word from an untrusted source must be an
+    /// Decodes a word, as a snapshot has it. A word from an untrusted source must be an
     /// [image](Self::is_image).
     fn unpack(bits: u64) -> Self;
 
-    /// Encodes the word.
+    /// Encodes the word, as a snapshot has it.
     fn pack(self) -> u64;
+
+    /// Decodes a word of the table that has this hint.
+    #[inline(always)]
+    fn decode(bits: Bits, hint: Hint) -> Self {
+        Self::unpack(hint.without_base(bits))
+    }
+
+    /// Encodes a word of the table that has this hint.
+    #[inline(always)]
+    fn encode(self, hint: Hint) -> Bits {
+        hint.with_base(self.pack())
+    }
 
     /// The number of slots of this word.
     fn slots(self) -> usize;
@@ -60,30 +72,25 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// hide a match, a token can look like one, and slots of another level differ.
     ///
     /// The caller combines the answers, so this function does not branch on them.
-    fn match_settled(p: Bits, q: Bits, fingerprint: Fingerprint, hint: Self) -> (bool, bool);
+    fn match_settled(p: Bits, q: Bits, fingerprint: Fingerprint, hint: Hint) -> (bool, bool);
 
     /// The question of an insert: returns the emptier word with `entry` added, and whether that is
     /// `other`. Returns `None` if both words are full. The words may be reserved; the result has no
     /// reservation.
     ///
-    /// `hint` is a word without a reservation. If both words are in its phase, this is faster.
+    /// If both words are in the phase of the hint, this is faster.
     #[inline(always)]
-    fn plus_in_emptier(one: Bits, other: Bits, entry: Entry, _hint: Self) -> Option<(bool, Bits)> {
-        plus_in_emptier::<Self>(one, other, entry)
+    fn plus_in_emptier(one: Bits, other: Bits, entry: Entry, hint: Hint) -> Option<(bool, Bits)> {
+        plus_in_emptier::<Self>(one, other, entry, hint)
     }
 
     /// The question of a remove: finds the first word that holds `entry`, and removes one copy. The
     /// words may be reserved; the result has no reservation.
+    ///
+    /// If both words are in the phase of the hint, this is faster.
     #[inline(always)]
-    fn minus_in_first(p: Bits, q: Bits, entry: Entry) -> Minus {
-        minus_in_first::<Self>(p, q, entry)
-    }
-
-    /// [`minus_in_first`](Self::minus_in_first) of a word with counters, if neither word is reserved or
-    /// marked.
-    #[inline(always)]
-    fn uncounted_in_first(_p: Self, _q: Self, _entry: Entry) -> Option<Minus> {
-        None
+    fn minus_in_first(p: Bits, q: Bits, entry: Entry, hint: Hint) -> Minus {
+        minus_in_first::<Self>(p, q, entry, hint)
     }
 
     // Entries. The word must not be reserved.
@@ -117,6 +124,12 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// This is a heuristic, with one exception: a full word is always fuller than any other. Among
     /// words at different levels, only a full word is fuller.
     fn is_fuller_than(self, other: Self) -> bool;
+
+    /// [`is_fuller_than`](Self::is_fuller_than) of two settled words of the table.
+    #[inline(always)]
+    fn is_fuller_at_hint(one: Bits, other: Bits, hint: Hint) -> bool {
+        Self::decode(one, hint).is_fuller_than(Self::decode(other, hint))
+    }
 
     /// The word with `entry`; the same word if it is full.
     fn plus(self, entry: Entry) -> Self;
@@ -243,32 +256,34 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// The word as a snapshot keeps it, without operations in progress. Outlined, shadowed, delivered
     /// and withheld copies become residents; trailing and killed copies are removed; a split has not
     /// begun.
-    fn image(bits: Bits) -> Bits;
+    fn image(bits: u64) -> u64;
 
     /// True if the word is a possible result of [`image`](Self::image). Words of snapshots from
     /// untrusted sources are checked with it.
-    fn is_image(bits: Bits) -> bool;
+    fn is_image(bits: u64) -> bool;
 }
 
 /// [`Bucket::plus_in_emptier`] by means of the decoded contents.
 #[inline(always)]
-fn plus_in_emptier<W: Bucket>(one: Bits, other: Bits, entry: Entry) -> Option<(bool, Bits)> {
-    let [one, other] = [one, other].map(|bits| W::unpack(bits.0).without_reservation());
+fn plus_in_emptier<W: Bucket>(
+    one: Bits,
+    other: Bits,
+    entry: Entry,
+    hint: Hint,
+) -> Option<(bool, Bits)> {
+    let [one, other] = [one, other].map(|bits| W::decode(bits, hint).without_reservation());
     let in_other = one.is_fuller_than(other);
     let into = select_unpredictable(in_other, other, one);
     let new = into.plus(entry);
-    (new != into).then(|| (in_other, Bits(new.pack())))
+    (new != into).then(|| (in_other, new.encode(hint)))
 }
 
 /// [`Bucket::minus_in_first`] by means of the decoded contents.
 #[inline(always)]
-fn minus_in_first<W: Bucket>(p: Bits, q: Bits, entry: Entry) -> Minus {
-    let [p, q] = [p, q].map(|bits| W::unpack(bits.0).without_reservation());
+fn minus_in_first<W: Bucket>(p: Bits, q: Bits, entry: Entry, hint: Hint) -> Minus {
+    let [p, q] = [p, q].map(|bits| W::decode(bits, hint).without_reservation());
     if !(p.is_unmarked() && q.is_unmarked()) {
         return Minus::Marked;
-    }
-    if let Some(minus) = W::uncounted_in_first(p, q, entry) {
-        return minus;
     }
     let (of_p, of_q) = (p.minus(entry), q.minus(entry));
     let in_p = of_p != p;
@@ -277,7 +292,7 @@ fn minus_in_first<W: Bucket>(p: Bits, q: Bits, entry: Entry) -> Minus {
         true => Minus::Nothing,
         false => Minus::Taken {
             in_p,
-            new: Bits(new.pack()),
+            new: new.encode(hint),
         },
     }
 }

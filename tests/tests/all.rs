@@ -18,6 +18,7 @@ mod errors;
 mod expiring;
 mod expiring_batches;
 mod expiring_growth;
+mod expiring_late;
 mod expiring_merge;
 mod expiring_room;
 mod expiring_snapshot;
@@ -27,6 +28,7 @@ mod expiring_ticks;
 mod extremes;
 mod growth;
 mod hand_over;
+mod hash_of;
 mod hashes;
 mod header;
 mod history;
@@ -49,7 +51,8 @@ mod space;
 mod stress;
 mod union;
 mod union_nodes;
-mod weak_hasher;
+mod user_hashers;
+mod weak_hashes;
 
 /// A file that is missing from the list above would not be compiled.
 #[test]

@@ -1,10 +1,7 @@
 //! Batches by hash and by item, and `Extend`, give the results of single calls in order.
 
 use guira::{BatchError, CuckooFilter, InsertError};
-use std::{
-    hash::BuildHasher,
-    panic::{self, AssertUnwindSafe},
-};
+use std::panic::{self, AssertUnwindSafe};
 
 /// Two groups of items that are looked up together, and a part of a third.
 const ITEMS: usize = 75;
@@ -20,7 +17,7 @@ fn items() -> Vec<u64> {
 }
 
 fn hashes(filter: &CuckooFilter, items: &[u64]) -> Vec<u64> {
-    let hash = |item| filter.hasher().hash_one(item);
+    let hash = |item| filter.hash_of(item);
     items.iter().map(hash).collect()
 }
 

@@ -3,7 +3,6 @@
 
 use guira::{BatchError, ExpiringFilter, InsertError};
 use std::{
-    hash::BuildHasher,
     panic::{self, AssertUnwindSafe},
     time::Duration,
 };
@@ -29,7 +28,7 @@ fn items() -> Vec<u64> {
 }
 
 fn hashes(filter: &ExpiringFilter, items: &[u64]) -> Vec<u64> {
-    let hash = |item| filter.hasher().hash_one(item);
+    let hash = |item| filter.hash_of(item);
     items.iter().map(hash).collect()
 }
 

@@ -125,6 +125,37 @@ fn the_clock_is_read_after_the_epoch_has_begun() {
     assert!(filter.tick_at(|| ms(305)));
 }
 
+/// The reading is from before the look at the record, so the later one of two counts. It was taken
+/// before the first record was complete.
+#[test]
+fn the_clock_is_read_before_the_record() {
+    let filter = filter();
+    let read = Cell::new(0);
+    let begun = filter.tick_at(|| {
+        read.set(read.get() + 1);
+        if read.get() == 1 {
+            filter.tick_at(|| ms(1));
+        }
+        ms(4)
+    });
+    assert_eq!((begun, read.get()), (false, 1));
+    assert!(!filter.tick_at(|| ms(5)));
+    assert!(filter.tick_at(|| ms(6)), "the record stands");
+}
+
+/// A second reading would be a later one, from after the look at the record.
+#[test]
+fn the_clock_is_read_once_if_no_epoch_is_due() {
+    let filter = filter();
+    let read = Cell::new(0);
+    let begun = filter.tick_at(|| {
+        read.set(read.get() + 1);
+        ms(read.get())
+    });
+    assert_eq!((begun, read.get()), (false, 1));
+    assert!(filter.tick_at(|| ms(6)));
+}
+
 #[test]
 fn a_clock_that_went_back_begins_nothing() {
     let filter = filter();

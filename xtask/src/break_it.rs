@@ -4,6 +4,7 @@ use crate::{
     controls,
     run::{Failed, command, output, root},
 };
+use std::fs;
 
 /// The exit code of a model that has shown its failure. `loom-tests/src/breaking.rs` defines it.
 const SHOWN: i32 = 42;
@@ -16,9 +17,11 @@ pub(crate) fn run(name: &str) -> Result<(), Failed> {
             "no model has a control named {name}: cargo xtask controls names all"
         )));
     }
-    files.sort_by_key(|file| file.length);
+    let order = promises()?;
+    let place = |file: &String| order.iter().position(|known| known == file);
+    let mut files: Vec<String> = files.iter().map(controls::File::stem).collect();
+    files.sort_by_key(|file| place(file).unwrap_or(usize::MAX));
     for file in files {
-        let file = file.stem();
         println!("building the models of {file}");
         let binary = build(&file)?;
         let mut model = command(&binary, &["--nocapture", "--test-threads", "1", "--quiet"]);
@@ -37,6 +40,14 @@ pub(crate) fn run(name: &str) -> Result<(), Failed> {
         }
     }
     Err(Failed(format!("no model failed without {name}")))
+}
+
+/// The files of models in the order of the promises: the simple ones come first.
+fn promises() -> Result<Vec<String>, Failed> {
+    let page = fs::read_to_string(root().join("docs/VERIFICATION.md"))?;
+    let models = page.lines().filter_map(|row| row.split('|').nth(2));
+    let models = models.flat_map(|cell| cell.split(',').map(str::trim));
+    Ok(models.map(str::to_owned).collect())
 }
 
 /// Builds one file of models, and returns the path of the binary.
@@ -71,6 +82,14 @@ fn build(file: &str) -> Result<String, Failed> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_simplest_file_of_a_promise_comes_first() {
+        let order = promises().unwrap();
+        let place = |file: &str| order.iter().position(|known| known == file);
+        let lookup = place("lookup").unwrap();
+        assert!(lookup < place("attempts").unwrap() && lookup < place("growth_lookup").unwrap());
+    }
 
     #[test]
     fn an_unknown_name_is_refused() {

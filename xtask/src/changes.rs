@@ -4,11 +4,12 @@ use crate::run::{Failed, command, output};
 use std::collections::BTreeSet;
 
 /// The packages of the workspace, by the prefix of their paths. The first match counts.
-const PACKAGES: [(&str, &str); 19] = [
+const PACKAGES: [(&str, &str); 20] = [
     ("benches/", "guira-benches"),
     ("capi/", "guira-capi"),
     ("coherence/", "guira-coherence"),
     ("commands/", "guira-commands"),
+    ("docs-tests/", "guira-docs-tests"),
     ("examples/absent-keys/", "guira-example-absent-keys"),
     ("hostile/", "guira-hostile"),
     ("loom-tests/", "guira-loom-tests"),
@@ -28,11 +29,15 @@ const PACKAGES: [(&str, &str); 19] = [
 
 /// The packages with a file that differs from the merge base of the branch and main.
 pub(crate) fn packages() -> Result<BTreeSet<&'static str>, Failed> {
-    let base = base()?;
-    let changed = lines(&["diff", "--name-only", &base])?;
-    let new = lines(&["ls-files", "--others", "--exclude-standard"])?;
-    let files = changed.iter().chain(&new);
-    Ok(files.filter_map(|file| package_of(file)).collect())
+    let files = files()?;
+    Ok(files.iter().filter_map(|file| package_of(file)).collect())
+}
+
+/// The files that differ from the merge base of the branch and main, by their paths below the root.
+pub(crate) fn files() -> Result<Vec<String>, Failed> {
+    let mut files = lines(&["diff", "--name-only", &base()?])?;
+    files.extend(lines(&["ls-files", "--others", "--exclude-standard"])?);
+    Ok(files)
 }
 
 fn package_of(file: &str) -> Option<&'static str> {

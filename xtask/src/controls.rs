@@ -25,8 +25,6 @@ const FOLDERS: [&str; 2] = ["loom-tests/tests", "shuttle-tests/tests"];
 pub(crate) struct File {
     /// The path below the root.
     path: String,
-    /// The number of bytes of the file: short files have simple scenarios.
-    pub(crate) length: usize,
     /// What the tests of the file show: the first paragraph.
     shows: String,
     steps: Vec<String>,
@@ -106,7 +104,6 @@ impl File {
         }
         Self {
             path,
-            length: text.len(),
             shows: head.collect::<Vec<_>>().join(" "),
             steps,
             orderings,

@@ -1,12 +1,12 @@
 //! Runs the loom models that a change can affect.
 //!
 //! The inputs of a file of models are the code that it explores, its own code, the harness, and
-//! loom, all without comments. A file that has passed with the same inputs, at this bound or a
-//! higher one, does not run again.
+//! loom, all without comments. A file that has passed with the same inputs at the same bound does
+//! not run again.
 
 use crate::run::{Failed, bash, root};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     hash::{DefaultHasher, Hasher},
     path::{Path, PathBuf},
@@ -38,6 +38,18 @@ const HARNESS: [&str; 3] = [
 /// The preemption bound that `ci/loom.sh` uses if none is given.
 const FULL: u32 = 3;
 
+/// The bound before a change is pushed, and a file for each promise of a filter, which
+/// `cargo xtask pr` explores whatever has changed. All files would take longer than its other steps.
+const EARLY: u32 = 2;
+const PROMISES: [&str; 6] = [
+    "expire_insert",
+    "growth_insert",
+    "insert",
+    "lookup",
+    "remove",
+    "unique",
+];
+
 /// `cargo xtask loom`.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), Failed> {
     let (mut bound, mut all, mut files) = (FULL, false, Vec::new());
@@ -59,17 +71,64 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failed> {
             known.join(", ")
         )));
     }
-    let hashes = known.iter().map(|file| Ok((file.clone(), inputs(file)?)));
-    let hashes: BTreeMap<String, u64> = hashes.collect::<Result<_, Failed>>()?;
     if files.is_empty() {
-        let passed = Passed::read();
         files = known;
-        files.retain(|file| all || !passed.has(file, hashes[file], bound));
+        if !all {
+            files = not_passed(files, bound)?;
+        }
     }
+    explore(files, bound)
+}
+
+/// The files for `cargo xtask pr`: the changed ones, the ones on the cards of changed files of the
+/// protocol, and one for each promise.
+pub(crate) fn concerned(changed: &[String]) -> Result<(), Failed> {
+    let by_change = changed.iter().flat_map(|path| concerned_by(path));
+    let mut concerned: BTreeSet<String> = by_change.collect();
+    concerned.extend(PROMISES.map(str::to_owned));
+    let mut files = files()?;
+    files.retain(|file| concerned.contains(file));
+    explore(not_passed(files, EARLY)?, EARLY)
+}
+
+/// The files of models that a change of the file at `path`, below the root, concerns most.
+fn concerned_by(path: &str) -> Vec<String> {
+    if let Some(file) = path.strip_prefix("loom-tests/tests/") {
+        return vec![file.trim_end_matches(".rs").to_owned()];
+    }
+    // A file without a card is a part of the module above it.
+    let parts = Path::new(path)
+        .ancestors()
+        .map(|part| part.with_extension("rs"));
+    let texts = parts.filter_map(|part| fs::read_to_string(root().join(part)).ok());
+    let cards = texts.filter_map(|text| {
+        let (_, card) = text.split_once("\n//! | checked by | ")?;
+        let (files, _) = card.split_once(" |\n")?;
+        Some(files.split(", ").map(str::to_owned).collect())
+    });
+    cards.into_iter().next().unwrap_or_default()
+}
+
+/// The files that have not passed at this bound with the inputs that they have now.
+fn not_passed(mut files: Vec<String>, bound: u32) -> Result<Vec<String>, Failed> {
+    let passed = Passed::read();
+    let hashes = hashes(&files)?;
+    files.retain(|file| !passed.has(file, bound, hashes[file]));
+    Ok(files)
+}
+
+fn hashes(files: &[String]) -> Result<BTreeMap<String, u64>, Failed> {
+    let hashes = files.iter().map(|file| Ok((file.clone(), inputs(file)?)));
+    hashes.collect()
+}
+
+/// Explores the models of these files, and records which of them pass.
+fn explore(files: Vec<String>, bound: u32) -> Result<(), Failed> {
     if files.is_empty() {
-        println!("no model has changed since it passed");
+        println!("no model has changed since it passed at bound {bound}");
         return Ok(());
     }
+    let hashes = hashes(&files)?;
     let result = bash(
         "ci/loom.sh",
         &[
@@ -81,7 +140,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failed> {
     for file in files {
         let log = fs::read_to_string(root().join(format!("target/loom-logs/{file}.log")));
         if log.is_ok_and(|log| log.lines().any(|line| line.starts_with("status 0,"))) {
-            passed.add(&file, hashes[&file], bound);
+            passed.add(&file, bound, hashes[&file]);
         }
     }
     passed.write()?;
@@ -153,9 +212,10 @@ fn loom(lock: &str) -> String {
         .collect()
 }
 
-/// The files that have passed, with the hash of their inputs and the highest bound.
+/// The files that have passed at a bound, with the hash of their inputs. Scenarios can fail at a bound
+/// that is too low for them, so another bound says nothing.
 #[derive(Debug, Default)]
-struct Passed(BTreeMap<String, (u64, u32)>);
+struct Passed(BTreeMap<(String, u32), u64>);
 
 impl Passed {
     fn path() -> PathBuf {
@@ -167,10 +227,8 @@ impl Passed {
         let entry = |line: &str| {
             let mut words = line.split(' ');
             let file = words.next()?.to_owned();
-            Some((
-                file,
-                (words.next()?.parse().ok()?, words.next()?.parse().ok()?),
-            ))
+            let bound = words.next()?.parse().ok()?;
+            Some(((file, bound), words.next()?.parse().ok()?))
         };
         Self(text.lines().filter_map(entry).collect())
     }
@@ -179,20 +237,16 @@ impl Passed {
         let lines = self
             .0
             .iter()
-            .map(|(file, (hash, bound))| format!("{file} {hash} {bound}\n"));
+            .map(|((file, bound), hash)| format!("{file} {bound} {hash}\n"));
         Ok(fs::write(Self::path(), lines.collect::<String>())?)
     }
 
-    fn has(&self, file: &str, hash: u64, bound: u32) -> bool {
-        self.0
-            .get(file)
-            .is_some_and(|&(of, at)| of == hash && at >= bound)
+    fn has(&self, file: &str, bound: u32, hash: u64) -> bool {
+        self.0.get(&(file.to_owned(), bound)) == Some(&hash)
     }
 
-    fn add(&mut self, file: &str, hash: u64, bound: u32) {
-        if !self.has(file, hash, bound) {
-            self.0.insert(file.to_owned(), (hash, bound));
-        }
+    fn add(&mut self, file: &str, bound: u32, hash: u64) {
+        self.0.insert((file.to_owned(), bound), hash);
     }
 }
 
@@ -210,19 +264,35 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_has_passed_is_run_again_for_other_inputs_or_a_deeper_bound() {
+    fn a_file_that_has_passed_is_run_again_for_other_inputs_and_at_another_bound() {
         let mut passed = Passed::default();
-        passed.add("lookup", 1, 2);
-        assert!(passed.has("lookup", 1, 2) && passed.has("lookup", 1, 1));
-        assert!(
-            !passed.has("lookup", 2, 2)
-                && !passed.has("lookup", 1, 3)
-                && !passed.has("remove", 1, 2)
-        );
-        passed.add("lookup", 1, 1);
-        assert!(passed.has("lookup", 1, 2));
-        passed.add("lookup", 2, 1);
-        assert!(!passed.has("lookup", 1, 1) && passed.has("lookup", 2, 1));
+        passed.add("lookup", 3, 1);
+        assert!(passed.has("lookup", 3, 1));
+        for bound in [1, 2, 4] {
+            assert!(!passed.has("lookup", bound, 1), "{bound}");
+        }
+        assert!(!passed.has("lookup", 3, 2) && !passed.has("remove", 3, 1));
+        passed.add("lookup", 2, 2);
+        assert!(passed.has("lookup", 2, 2) && passed.has("lookup", 3, 1));
+        passed.add("lookup", 3, 2);
+        assert!(!passed.has("lookup", 3, 1));
+    }
+
+    #[test]
+    fn a_change_concerns_the_models_on_the_card_of_its_file_or_of_the_module_above() {
+        let of_insert = ["insert", "visible", "growth_insert", "expire_insert"];
+        assert_eq!(concerned_by("src/raw/insert.rs"), of_insert);
+        assert_eq!(concerned_by("src/raw/insert/wrong.rs"), of_insert);
+        assert_eq!(concerned_by("src/raw/remove/oldest.rs"), ["expire_remove"]);
+        assert_eq!(concerned_by("loom-tests/tests/help.rs"), ["help"]);
+        for path in [
+            "src/sync.rs",
+            "docs/DESIGN.md",
+            "Cargo.lock",
+            "src/raw/gone.rs",
+        ] {
+            assert!(concerned_by(path).is_empty(), "{path}");
+        }
     }
 
     #[test]
@@ -231,7 +301,9 @@ mod tests {
             assert!(root().join(path).exists(), "{path}");
         }
         let files = files().unwrap();
-        assert!(files.contains(&"lookup".to_owned()));
+        for file in PROMISES {
+            assert!(files.contains(&file.to_owned()), "{file}");
+        }
         assert_ne!(inputs("lookup").unwrap(), inputs("remove").unwrap());
     }
 

@@ -73,11 +73,22 @@ pub(crate) fn bash(script: &str, variables: &[(&str, &str)]) -> Result<(), Faile
     succeed(command)
 }
 
-/// The steps of a task, and the time of each.
+/// The steps of a task, the time of each, and warnings.
 #[derive(Debug, Default)]
-pub(crate) struct Steps(Vec<(String, f64)>);
+pub(crate) struct Steps {
+    times: Vec<(String, f64)>,
+    warnings: Vec<String>,
+}
 
 impl Steps {
+    /// Runs a task, and prints the times of its steps even if one fails.
+    pub(crate) fn of(task: impl FnOnce(&mut Self) -> Result<(), Failed>) -> Result<(), Failed> {
+        let mut steps = Self::default();
+        let done = task(&mut steps);
+        print!("{}", steps.summary());
+        done
+    }
+
     pub(crate) fn time(
         &mut self,
         name: &str,
@@ -85,10 +96,10 @@ impl Steps {
     ) -> Result<(), Failed> {
         let begin = Instant::now();
         println!("== {name}");
-        step()?;
-        self.0
+        let done = step();
+        self.times
             .push((name.to_owned(), begin.elapsed().as_secs_f64()));
-        Ok(())
+        done
     }
 
     pub(crate) fn cargo(&mut self, arguments: &[&str]) -> Result<(), Failed> {
@@ -97,13 +108,24 @@ impl Steps {
         })
     }
 
-    pub(crate) fn print(self) {
-        println!();
-        for (name, seconds) in &self.0 {
-            println!("{seconds:7.1} s  {name}");
-        }
-        let all: f64 = self.0.iter().map(|(_, seconds)| seconds).sum();
-        println!("{all:7.1} s  all");
+    /// Remembers a complaint that does not end the task.
+    pub(crate) fn warn(&mut self, what: String) {
+        self.warnings.push(what);
+    }
+
+    fn summary(&self) -> String {
+        let all = self.times.iter().map(|(_, seconds)| seconds).sum();
+        let all = ("all".to_owned(), all);
+        let times = self.times.iter().chain([&all]);
+        let times = times.map(|(name, seconds)| format!("{seconds:7.1} s  {name}\n"));
+        let warnings = self
+            .warnings
+            .iter()
+            .map(|what| format!("warning: {what}\n"));
+        iter::once("\n".to_owned())
+            .chain(times)
+            .chain(warnings)
+            .collect()
     }
 }
 
@@ -118,5 +140,20 @@ mod tests {
         let failed = succeed(wrong).unwrap_err();
         let expected = "RUSTFLAGS=\"--cfg guira_loom\" false --because failed: ";
         assert!(failed.0.starts_with(expected), "{failed:?}");
+    }
+
+    #[test]
+    fn the_time_of_a_step_that_fails_is_in_the_summary_with_the_warnings() {
+        let mut steps = Steps::default();
+        let failed = steps.time("models", || Err(Failed("no".into())));
+        assert!(failed.is_err());
+        steps.warn("a word".into());
+        let summary = steps.summary();
+        let lines: Vec<_> = summary.lines().collect();
+        let [blank, step, all, warning] = lines[..] else {
+            panic!("{summary}");
+        };
+        assert_eq!((blank, warning), ("", "warning: a word"));
+        assert!(step.ends_with(" s  models") && all.ends_with(" s  all"));
     }
 }

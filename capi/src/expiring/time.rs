@@ -15,6 +15,9 @@ use std::{ffi::c_void, time::Duration};
 /// most; null is the library's own clock, which runs while the machine does. All calls for one
 /// filter must use one clock.
 ///
+/// However late a call is, it expires what was last seen a TTL before the current epoch began. A reading
+/// that is not later than an earlier one changes nothing.
+///
 /// A shared filter goes by the clock of all its processes, which also runs while the machine is suspended:
 /// another `clock` is UNSUPPORTED. `OCCUPIED` if the call needs a place and all are taken. While a stopped
 /// process is in the way, no epoch begins: the next call tries again.

@@ -77,6 +77,39 @@ pub unsafe extern "C" fn guira_filter_create_memfd(
     })
 }
 
+/// Creates the file `path` with a copy of `filter`, which need not be shared, and sets `*copy` to a handle of
+/// it, or to null on failure. So a snapshot becomes a shared filter. Threads may use `filter` during the
+/// call. The file gets its name when the copy is complete. The rest is as for `guira_filter_create_shared`.
+/// `FULL` if `filter` has more items than its capacity, and they do not fit in another order.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_copy_to_shared(
+    filter: *const Filter,
+    path: *const c_char,
+    max_processes: u32,
+    copy: *mut *mut Filter,
+) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header, and of `guira_filter_create_shared`.
+        unsafe { calls::copy_to_shared(filter, path, max_processes, copy) }
+    })
+}
+
+/// Makes a copy of `filter` in memory without a name: `guira_filter_copy_to_shared`, with the memory of
+/// `guira_filter_create_memfd`.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_copy_to_memfd(
+    filter: *const Filter,
+    max_processes: u32,
+    copy: *mut *mut Filter,
+) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header.
+        unsafe { calls::copy_to_memfd(filter, max_processes, copy) }
+    })
+}
+
 /// Opens the filter behind a descriptor of `guira_filter_create_memfd`, and sets `*filter` to a handle, or
 /// to null on failure. The descriptor remains the caller's, and can be closed. Contents that are no filter
 /// are `SNAPSHOT`, as is memory that can be truncated.

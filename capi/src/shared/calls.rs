@@ -201,6 +201,44 @@ pub(crate) unsafe fn create_memfd<H: Handle>(
 
 /// # Safety
 ///
+/// As [`create_shared`] and [`shared`].
+pub(crate) unsafe fn copy_to_shared<H: Handle>(
+    filter: *const H,
+    path: *const c_char,
+    max_processes: u32,
+    copy: *mut *mut H,
+) -> Result<(), Failure> {
+    // SAFETY: the caller promises it.
+    let copy = unsafe { new_handle(copy, "copy") }?;
+    // SAFETY: the caller promises it.
+    let filter = unsafe { shared(filter) }?.to_scan()?;
+    // SAFETY: the caller promises it.
+    let path = unsafe { self::path(path) }?;
+    // SAFETY: the caller promises it.
+    let made = unsafe { H::Mapped::create_copy(path, filter, most_processes(max_processes)) };
+    copy.give(H::of_memory(made?));
+    Ok(())
+}
+
+/// # Safety
+///
+/// As [`shared`] and [`Out::new`].
+pub(crate) unsafe fn copy_to_memfd<H: Handle>(
+    filter: *const H,
+    max_processes: u32,
+    copy: *mut *mut H,
+) -> Result<(), Failure> {
+    // SAFETY: the caller promises it.
+    let copy = unsafe { new_handle(copy, "copy") }?;
+    // SAFETY: the caller promises it.
+    let filter = unsafe { shared(filter) }?.to_scan()?;
+    let made = H::Mapped::create_memfd_copy(filter, most_processes(max_processes))?;
+    copy.give(H::of_memory(made));
+    Ok(())
+}
+
+/// # Safety
+///
 /// As [`Out::new`].
 pub(crate) unsafe fn from_memfd<H: Handle>(
     descriptor: c_int,

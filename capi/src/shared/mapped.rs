@@ -56,6 +56,20 @@ macro_rules! mapped {
                 Ok(Self::create_memfd_for(builder, max_processes)?)
             }
 
+            unsafe fn create_copy(
+                path: &Path,
+                filter: &$heap,
+                max_processes: usize,
+            ) -> Result<Self, Failure> {
+                // SAFETY: the caller promises it.
+                let created = unsafe { Self::create_copy(path, filter, max_processes) };
+                created.map_err(|error| of_path(path, error))
+            }
+
+            fn create_memfd_copy(filter: &$heap, max_processes: usize) -> Result<Self, Failure> {
+                Ok(Self::create_memfd_copy(filter, max_processes)?)
+            }
+
             fn of_memfd(descriptor: c_int) -> Result<Self, Failure> {
                 Ok(Self::from_memfd(open_again(descriptor, true)?.into())?)
             }
@@ -161,6 +175,7 @@ impl From<OpenError> for Failure {
         let status = match error {
             OpenError::Io(ref source) => return of_file(source, &error),
             OpenError::Build(error) => return error.into(),
+            OpenError::Copy(error) => return error.into(),
             OpenError::Filter(error) => return error.into(),
             OpenError::Attach(error) => return error.into(),
             OpenError::Exists => Status::Exists,

@@ -39,6 +39,14 @@ macro_rules! unmapped {
                 Err(unsupported())
             }
 
+            unsafe fn create_copy(_: &Path, _: &$heap, _: usize) -> Result<Self, Failure> {
+                Err(unsupported())
+            }
+
+            fn create_memfd_copy(_: &$heap, _: usize) -> Result<Self, Failure> {
+                Err(unsupported())
+            }
+
             fn of_memfd(_: c_int) -> Result<Self, Failure> {
                 Err(unsupported())
             }

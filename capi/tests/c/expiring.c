@@ -234,6 +234,72 @@ static void snapshots_keep_the_age_of_an_epoch(void) {
     guira_expiring_free(filter);
 }
 
+enum { LENGTH = 1000, EPOCHS = 6, TTL = EPOCHS * LENGTH, EVENTS = 120 };
+
+static uint64_t state = 1;
+
+// A number below `end`.
+static uint64_t random_below(uint64_t end) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return (state >> 33) % end;
+}
+
+// Mostly a part of an epoch, and 100 TTLs at most.
+static uint64_t random_gap(void) {
+    static const uint64_t most[] = {1, LENGTH / 2, LENGTH / 2, 2 * LENGTH, TTL, 3 * TTL, 100 * TTL};
+    return random_below(most[random_below(sizeof most / sizeof *most)]);
+}
+
+// The longest time between two ticks of which one was in the epoch after `seen`.
+static uint64_t gap_after(const uint64_t *ticks, size_t count, uint64_t seen) {
+    uint64_t longest = 0;
+    for (size_t i = 1; i < count; i++) {
+        bool beside = ticks[i] >= seen && ticks[i - 1] <= seen + LENGTH;
+        if (beside && ticks[i] - ticks[i - 1] > longest) longest = ticks[i] - ticks[i - 1];
+    }
+    return longest;
+}
+
+// The clock goes on between the ticks: items come at any time, and are seen again.
+static void items_of_logs_expire_on_time_whatever_their_gaps(bool grows) {
+    for (int log = 0; log < 1000; log++) {
+        guira_expiring_options options;
+        memset(&options, 0, sizeof options);
+        options.size = sizeof options;
+        options.ttl_ns = TTL;
+        options.capacity = grows ? 64 : 4096;
+        options.max_capacity = grows ? 4096 : 0;
+        options.fingerprint_bits = grows ? 20 : 26;
+        options.epochs = EPOCHS;
+        options.seed = (uint64_t)log;
+        options.seeded = 1;
+        guira_expiring *filter = NULL;
+        OK(guira_expiring_new(&options, &filter));
+        uint64_t now = 0, ticks[EVENTS + 1] = {0}, seen[EVENTS];
+        size_t ticked = 1, items = 0;
+        OK(guira_expiring_tick(filter, read_clock, &now, NULL));
+        for (int event = 0; event < EVENTS; event++) {
+            now += random_gap();
+            bool is_tick = random_below(2) == 0, yes = false;
+            if (is_tick) {
+                OK(guira_expiring_tick(filter, read_clock, &now, &yes));
+                ticks[ticked++] = now;
+            } else {
+                size_t item = items && random_below(4) == 0 ? random_below(items) : items++;
+                OK(guira_expiring_add_or_refresh(filter, (const char *)&item, sizeof item, &yes));
+                seen[item] = now;
+            }
+            for (size_t item = 0; item < items; item++) {
+                uint64_t most = seen[item] + TTL + LENGTH + gap_after(ticks, ticked, seen[item]);
+                bool found = guira_expiring_contains(filter, (const char *)&item, sizeof item);
+                CHECK(found || now >= seen[item] + TTL);
+                CHECK(!found || !is_tick || now < most);
+            }
+        }
+        guira_expiring_free(filter);
+    }
+}
+
 int main(void) {
     items_expire_and_can_be_refreshed();
     by_hash();
@@ -241,6 +307,8 @@ int main(void) {
     many_items();
     snapshots();
     snapshots_keep_the_age_of_an_epoch();
+    items_of_logs_expire_on_time_whatever_their_gaps(false);
+    items_of_logs_expire_on_time_whatever_their_gaps(true);
     puts("expiring.c: passed");
     return 0;
 }

@@ -59,6 +59,8 @@ static void filters(void) {
     INTERNAL(guira_filter_recount(f, &done));
     INTERNAL(guira_filter_participants(f, &done, &done, &number));
     INTERNAL(guira_filter_create_memfd(&options, 0, &other));
+    INTERNAL(guira_filter_copy_to_shared(f, "x", 0, &other));
+    INTERNAL(guira_filter_copy_to_memfd(f, 0, &other));
     INTERNAL(guira_filter_from_memfd(0, &other));
     INTERNAL(guira_filter_was_closed_cleanly(f, &yes));
     CHECK(!guira_filter_is_shared(f) && guira_filter_memfd(f) == -1);
@@ -162,6 +164,8 @@ static void expiring_filters(void) {
     INTERNAL(guira_expiring_recount(f, &done));
     INTERNAL(guira_expiring_participants(f, &done, &done, &number));
     INTERNAL(guira_expiring_create_memfd(&options, 0, &other));
+    INTERNAL(guira_expiring_copy_to_shared(f, "x", 0, &other));
+    INTERNAL(guira_expiring_copy_to_memfd(f, 0, &other));
     INTERNAL(guira_expiring_from_memfd(0, &other));
     INTERNAL(guira_expiring_was_closed_cleanly(f, &yes));
     CHECK(!guira_expiring_is_shared(f) && guira_expiring_memfd(f) == -1);

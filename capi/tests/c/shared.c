@@ -535,6 +535,40 @@ static void a_filter_without_a_file_goes_by_its_descriptor(void) {
     guira_filter_free(f);
 }
 
+static void a_snapshot_becomes_a_shared_filter(void) {
+    guira_options made = options(1000);
+    guira_filter *saved = NULL, *restored = NULL, *f = NULL, *g = NULL, *unnamed = NULL;
+    guira_bytes bytes = {0};
+    OK(guira_filter_new(&made, &saved));
+    OK(guira_filter_add(saved, "ani", 3));
+    OK(guira_filter_to_bytes(saved, &bytes));
+    OK(guira_filter_from_bytes(bytes.data, bytes.len, 0, &restored));
+    guira_bytes_free(&bytes);
+    const char *place = fresh();
+    OK(guira_filter_copy_to_shared(restored, place, 9, &f));
+    OK(guira_filter_open_shared(place, &g));
+    CHECK(guira_filter_contains(g, "ani", 3) && guira_filter_len(f) == 1 && guira_filter_is_shared(f));
+    OK(guira_filter_copy_to_memfd(g, 0, &unnamed));
+    CHECK(guira_filter_contains(unnamed, "ani", 3) && guira_filter_memfd(unnamed) >= 0);
+    OK(guira_filter_add(restored, "koel", 4));
+    OK(guira_filter_union_with(f, restored));
+    OK(guira_filter_merge(unnamed, f));
+    CHECK(guira_filter_len(g) == 2 && guira_filter_count(unnamed, "ani", 3) == 2);
+    INVALID("itself", guira_filter_merge(f, g));
+    INVALID("itself", guira_filter_union_with(f, g));
+    guira_filter_free(unnamed);
+    REFUSED(GUIRA_STATUS_EXISTS, place, guira_filter_copy_to_shared(saved, place, 0, &unnamed));
+    REFUSED(GUIRA_STATUS_INVALID, "256 processes", guira_filter_copy_to_memfd(saved, 256, &unnamed));
+    INVALID("filter is null", guira_filter_copy_to_memfd(NULL, 0, &unnamed));
+    INVALID("path is null", guira_filter_copy_to_shared(saved, NULL, 0, &unnamed));
+    INVALID("copy is null", guira_filter_copy_to_shared(saved, place, 0, NULL));
+    CHECK(unnamed == NULL);
+    guira_filter_free(saved);
+    guira_filter_free(restored);
+    guira_filter_free(g);
+    guira_filter_free(f);
+}
+
 int main(void) {
 #if defined(__linux__) && UINTPTR_MAX == UINT64_MAX
     CHECK(mkdtemp(directory) != NULL);
@@ -548,6 +582,7 @@ int main(void) {
     a_file_that_is_replaced_stays_usable();
     readers_look_items_up();
     a_filter_without_a_file_goes_by_its_descriptor();
+    a_snapshot_becomes_a_shared_filter();
     remove_all_files();
 #else
     guira_filter *f = NULL;

@@ -418,6 +418,40 @@ static void a_filter_without_a_file_goes_by_its_descriptor(void) {
     guira_expiring_free(f);
 }
 
+static void a_snapshot_becomes_a_shared_filter(void) {
+    guira_expiring_options made = options(HOUR);
+    guira_expiring *saved = NULL, *restored = NULL, *f = NULL, *g = NULL, *unnamed = NULL;
+    guira_bytes bytes = {0};
+    OK(guira_expiring_new(&made, &saved));
+    OK(guira_expiring_add(saved, "ani", 3));
+    OK(guira_expiring_to_bytes(saved, &bytes));
+    OK(guira_expiring_from_bytes(bytes.data, bytes.len, 0, 0, &restored));
+    guira_bytes_free(&bytes);
+    const char *place = fresh();
+    OK(guira_expiring_copy_to_shared(restored, place, 9, &f));
+    OK(guira_expiring_open_shared(place, &g));
+    CHECK(guira_expiring_contains(g, "ani", 3) && guira_expiring_len(f) == 1 && guira_expiring_is_shared(f));
+    OK(guira_expiring_copy_to_memfd(g, 0, &unnamed));
+    CHECK(guira_expiring_contains(unnamed, "ani", 3) && guira_expiring_memfd(unnamed) >= 0);
+    OK(guira_expiring_add(restored, "koel", 4));
+    OK(guira_expiring_union_with(f, restored));
+    OK(guira_expiring_merge(unnamed, f));
+    CHECK(guira_expiring_len(g) == 2 && guira_expiring_count(unnamed, "ani", 3) == 2);
+    INVALID("itself", guira_expiring_merge(f, g));
+    INVALID("itself", guira_expiring_union_with(f, g));
+    guira_expiring_free(unnamed);
+    REFUSED(GUIRA_STATUS_EXISTS, place, guira_expiring_copy_to_shared(saved, place, 0, &unnamed));
+    REFUSED(GUIRA_STATUS_INVALID, "256 processes", guira_expiring_copy_to_memfd(saved, 256, &unnamed));
+    INVALID("filter is null", guira_expiring_copy_to_memfd(NULL, 0, &unnamed));
+    INVALID("path is null", guira_expiring_copy_to_shared(saved, NULL, 0, &unnamed));
+    INVALID("copy is null", guira_expiring_copy_to_shared(saved, place, 0, NULL));
+    CHECK(unnamed == NULL);
+    guira_expiring_free(saved);
+    guira_expiring_free(restored);
+    guira_expiring_free(g);
+    guira_expiring_free(f);
+}
+
 int main(void) {
 #if defined(__linux__) && UINTPTR_MAX == UINT64_MAX
     CHECK(mkdtemp(directory) != NULL);
@@ -428,6 +462,7 @@ int main(void) {
     other_files_are_refused();
     readers_go_by_the_epochs_of_others();
     a_filter_without_a_file_goes_by_its_descriptor();
+    a_snapshot_becomes_a_shared_filter();
     remove_all_files();
 #else
     guira_expiring *f = NULL;

@@ -53,6 +53,11 @@ static void shared_filters() {
     CHECK(guira::reader::from_memfd(unnamed.memfd()).contains("koel"));
     CHECK(status_of([&] { guira::reader::from_memfd(-1); }) == GUIRA_STATUS_MISSING);
     std::remove(path.c_str());
+    guira::filter restored = guira::filter::from_bytes(one.to_bytes());
+    guira::filter again = restored.copy_to_shared(path), memory = again.copy_to_memfd(9);
+    CHECK(again.is_shared() && memory.contains("ani") && guira::filter::open_shared(path).size() == 1);
+    CHECK(status_of([&] { again.merge(guira::filter::open_shared(path)); }) == GUIRA_STATUS_INVALID);
+    std::remove(path.c_str());
 }
 
 // The same for an expiring filter, whose epochs one handle begins.
@@ -78,6 +83,7 @@ static void shared_expiring_filters() {
     guira::expiring same = guira::expiring::from_memfd(unnamed.memfd());
     same.add("koel");
     CHECK(guira::expiring_reader::from_memfd(unnamed.memfd()).size() == 1);
+    CHECK(same.copy_to_memfd().contains("koel"));
     options.max_capacity = 100000;
     CHECK(status_of([&] { guira::expiring::create_memfd(options); }) == GUIRA_STATUS_UNSUPPORTED);
     std::remove(path.c_str());

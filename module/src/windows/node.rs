@@ -1,7 +1,7 @@
 //! The clock of a node, and its filters with windows, ordered by their next epoch.
 
 use crate::workers::{self, HasFilter};
-use guira_commands::{Clock, Filter};
+use guira_commands::{Clock, Filter, number};
 use std::{
     collections::BTreeMap,
     sync::{
@@ -77,9 +77,6 @@ impl Pass {
     }
 
     pub(crate) fn from_words(words: &[&[u8]]) -> Option<Self> {
-        fn number<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
-            str::from_utf8(word).ok()?.parse().ok()
-        }
         let &[milliseconds, wall, is_idle] = words else {
             return None;
         };

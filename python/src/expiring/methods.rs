@@ -1,12 +1,12 @@
 //! What Python sees of `ExpiringFilter`.
 
-use super::{ExpiringFilter, writes::Written};
+use super::{ExpiringFilter, Other, writes::Written};
 use crate::{
     arguments::{ClockKind, ExpiringSettings, Items, Seconds, Whole, since},
-    batch::Keys,
-    errors::{build_error, merge_error},
+    batch::{Keys, Nulls},
+    errors::{build_error, merge_error, snapshot_error},
     item::Rule,
-    snapshot::{self, Timed, memory_error},
+    snapshot::{self, Timed},
     stats::Stats,
 };
 use pyo3::{
@@ -140,51 +140,97 @@ impl ExpiringFilter {
     }
 
     /// Adds a copy of each item, seen now. It takes the same batches as `Filter.update`.
-    #[pyo3(signature = (items, /))]
-    fn update(&self, items: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.apply(items, self.items(), &self.insert_all())
+    #[pyo3(
+        signature = (items, /, *, nulls = Nulls::Absent),
+        text_signature = "($self, items, /, *, nulls='absent')"
+    )]
+    fn update(&self, items: &Bound<'_, PyAny>, nulls: Nulls) -> PyResult<()> {
+        self.apply(items, Keys::Items(&self.rule, nulls), &self.insert_all())
     }
 
     /// Whether each item is present: an ndarray for an array, and a list for other batches.
-    #[pyo3(signature = (items, /))]
-    fn contains_many<'py>(&self, items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.answers(items, self.items(), &self.contains_all())
+    #[pyo3(
+        signature = (items, /, *, nulls = Nulls::Absent),
+        text_signature = "($self, items, /, *, nulls='absent')"
+    )]
+    fn contains_many<'py>(
+        &self,
+        items: &Bound<'py, PyAny>,
+        nulls: Nulls,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.answers(items, Keys::Items(&self.rule, nulls), &self.contains_all())
     }
 
     /// `add_unique` of each item: which of them this call added.
     ///
     ///     >>> ExpiringFilter(60).add_unique_many(["ani", "koel", "ani"])
     ///     [True, True, False]
-    #[pyo3(signature = (items, /))]
-    fn add_unique_many<'py>(&self, items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.answers(items, self.items(), &self.insert_unique_all())
+    #[pyo3(
+        signature = (items, /, *, nulls = Nulls::Absent),
+        text_signature = "($self, items, /, *, nulls='absent')"
+    )]
+    fn add_unique_many<'py>(
+        &self,
+        items: &Bound<'py, PyAny>,
+        nulls: Nulls,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.answers(
+            items,
+            Keys::Items(&self.rule, nulls),
+            &self.insert_unique_all(),
+        )
     }
 
     /// `refresh` of each item: which of them were present.
-    #[pyo3(signature = (items, /))]
-    fn refresh_many<'py>(&self, items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    #[pyo3(
+        signature = (items, /, *, nulls = Nulls::Absent),
+        text_signature = "($self, items, /, *, nulls='absent')"
+    )]
+    fn refresh_many<'py>(
+        &self,
+        items: &Bound<'py, PyAny>,
+        nulls: Nulls,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let refresh =
             |hashes: &[u64], found: &mut [bool]| self.table.refresh_hash_batch(hashes, found);
         self.answers(
             items,
-            self.items(),
+            Keys::Items(&self.rule, nulls),
             &self.writing(refresh, Written::Answered),
         )
     }
 
     /// `add_or_refresh` of each item: which of them this call added.
-    #[pyo3(signature = (items, /))]
-    fn add_or_refresh_many<'py>(&self, items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    #[pyo3(
+        signature = (items, /, *, nulls = Nulls::Absent),
+        text_signature = "($self, items, /, *, nulls='absent')"
+    )]
+    fn add_or_refresh_many<'py>(
+        &self,
+        items: &Bound<'py, PyAny>,
+        nulls: Nulls,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let write = |hashes: &[u64], added: &mut [bool]| {
             self.table.insert_or_refresh_hash_batch(hashes, added)
         };
-        self.answers(items, self.items(), &self.writing(write, Written::All))
+        self.answers(
+            items,
+            Keys::Items(&self.rule, nulls),
+            &self.writing(write, Written::All),
+        )
     }
 
     /// `discard` of each item: which of them were present.
-    #[pyo3(signature = (items, /))]
-    fn discard_many<'py>(&self, items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.answers(items, self.items(), &self.remove_all())
+    #[pyo3(
+        signature = (items, /, *, nulls = Nulls::Absent),
+        text_signature = "($self, items, /, *, nulls='absent')"
+    )]
+    fn discard_many<'py>(
+        &self,
+        items: &Bound<'py, PyAny>,
+        nulls: Nulls,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.answers(items, Keys::Items(&self.rule, nulls), &self.remove_all())
     }
 
     /// `update` with hashes: an array of uint64, or an iterable of ints from 0 to 2**64 - 1.
@@ -214,9 +260,9 @@ impl ExpiringFilter {
     /// Expires what is due. True if time has passed in the filter.
     ///
     /// With clock="manual", `elapsed` is the reading of the clock: seconds or a timedelta since any
-    /// fixed moment, which must not go back. The first epoch begins at 0. With clock="monotonic"
-    /// there is no reading, and every other call does the same: call it only to free memory for new
-    /// items earlier.
+    /// fixed moment. The first epoch begins at 0. A reading that is not later than the last one changes
+    /// nothing, so several threads may call `tick(time.monotonic())`. With clock="monotonic" there is no
+    /// reading, and every other call does the same: call it only to free memory for new items earlier.
     ///
     ///     >>> f = ExpiringFilter(60, epochs=6, clock="manual")
     ///     >>> f.tick(9), f.tick(10)
@@ -237,13 +283,11 @@ impl ExpiringFilter {
 
     /// Adds all copies of another filter with their times. Both must have the same seed and sizes.
     #[pyo3(signature = (other, /))]
-    fn merge(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<()> {
-        let other = other.get();
-        self.rule.check_items(&other.rule)?;
+    fn merge(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
+        self.rule.check_items(other.rule())?;
         self.begin(py);
-        other.begin(py);
-        py.detach(|| self.table.merge(&other.table))
-            .map_err(merge_error)
+        let other = other.table(py)?;
+        py.detach(|| self.table.merge(other)).map_err(merge_error)
     }
 
     /// Adds what another filter has and this one lacks. An item is then in this filter as often as
@@ -259,12 +303,11 @@ impl ExpiringFilter {
     ///     >>> len(a), a.count("ani")
     ///     (2, 1)
     #[pyo3(signature = (other, /))]
-    fn union_with(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<()> {
-        let other = other.get();
-        self.rule.check_items(&other.rule)?;
+    fn union_with(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
+        self.rule.check_items(other.rule())?;
         self.begin(py);
-        other.begin(py);
-        py.detach(|| self.table.union_with(&other.table))
+        let other = other.table(py)?;
+        py.detach(|| self.table.union_with(other))
             .map_err(merge_error)
     }
 
@@ -283,7 +326,7 @@ impl ExpiringFilter {
                 let clock = self.clock.duplicate(&table);
                 Ok((table, clock))
             })
-            .map_err(memory_error)?;
+            .map_err(snapshot_error)?;
         Ok(Self {
             rule: Rule::new(table.hasher(), self.rule.items),
             clock,
@@ -410,6 +453,17 @@ impl ExpiringFilter {
 
     fn __sizeof__(&self) -> usize {
         self.table.memory_usage()
+    }
+
+    /// Whether both filters are of the same settings and seed, and hold the same copies with the same ages.
+    /// O(n).
+    fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> bool {
+        let (this, that) = (slf.get(), other.get());
+        // Other threads may write between two digests of one filter.
+        slf.is(other)
+            || this.rule.items == that.rule.items
+                && this.table.header() == that.table.header()
+                && this.digest(slf.py()) == that.digest(slf.py())
     }
 
     fn __repr__(&self) -> String {

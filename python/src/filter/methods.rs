@@ -1,10 +1,10 @@
 //! What Python sees of `Filter`.
 
-use super::Filter;
+use super::{Filter, Other};
 use crate::{
     arguments::{Items, Preference, Settings, Whole},
-    errors::{build_error, merge_error},
-    snapshot::{self, memory_error},
+    errors::{build_error, merge_error, snapshot_error},
+    snapshot,
 };
 use pyo3::{prelude::*, types::PyBytes};
 use std::{path::PathBuf, time::Duration};
@@ -56,11 +56,10 @@ impl Filter {
     ///     >>> "koel" in a
     ///     True
     #[pyo3(signature = (other, /))]
-    fn merge(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<()> {
-        let other = other.get();
-        self.rule.check_items(&other.rule)?;
-        py.detach(|| self.table.merge(&other.table))
-            .map_err(merge_error)
+    fn merge(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
+        self.rule.check_items(other.rule())?;
+        let other = other.table(py)?;
+        py.detach(|| self.table.merge(other)).map_err(merge_error)
     }
 
     /// Adds what another filter has and this one lacks. An item is then in this filter as often as
@@ -74,10 +73,10 @@ impl Filter {
     ///     >>> len(a), a.count("koel")
     ///     (3, 1)
     #[pyo3(signature = (other, /))]
-    fn union_with(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<()> {
-        let other = other.get();
-        self.rule.check_items(&other.rule)?;
-        py.detach(|| self.table.union_with(&other.table))
+    fn union_with(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
+        self.rule.check_items(other.rule())?;
+        let other = other.table(py)?;
+        py.detach(|| self.table.union_with(other))
             .map_err(merge_error)
     }
 
@@ -93,7 +92,9 @@ impl Filter {
     ///     >>> "ani" in f.copy()
     ///     True
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        let table = py.detach(|| self.table.try_clone()).map_err(memory_error)?;
+        let table = py
+            .detach(|| self.table.try_clone())
+            .map_err(snapshot_error)?;
         Ok(Self::of(table, self.rule.items))
     }
 
@@ -185,6 +186,23 @@ impl Filter {
     /// whatever the order in which these were added.
     fn digest(&self, py: Python<'_>) -> u128 {
         py.detach(|| self.table.digest())
+    }
+
+    /// Whether both filters are of the same settings and seed, and hold the same copies. O(n).
+    ///
+    ///     >>> a, b = Filter(100, seed=7), Filter(100, seed=7)
+    ///     >>> a == b
+    ///     True
+    ///     >>> a.add("ani")
+    ///     >>> a == b
+    ///     False
+    fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> bool {
+        let (this, that) = (slf.get(), other.get());
+        // Other threads may write between two digests of one filter.
+        slf.is(other)
+            || this.rule.items == that.rule.items
+                && this.table.header() == that.table.header()
+                && this.digest(slf.py()) == that.digest(slf.py())
     }
 
     fn __repr__(&self) -> String {

@@ -1,6 +1,6 @@
 //! Errors of shared filters as Python exceptions.
 
-use crate::errors::{self, BusyError, build_error, file_error, text};
+use crate::errors::{self, BusyError, build_error, file_error, merge_error, text};
 use guira::InsertError;
 use guira_shm::{AttachError, NotAlone, OpenError};
 use pyo3::{create_exception, exceptions::PyValueError, prelude::*};
@@ -33,6 +33,7 @@ pub(super) fn open_error(py: Python<'_>, path: &Path, error: OpenError) -> PyErr
             file_error(py, path, error)
         }
         OpenError::Build(error) => build_error(error),
+        OpenError::Copy(error) => merge_error(error),
         OpenError::TooManyProcesses { .. } => PyValueError::new_err(message),
         OpenError::FileSystem { .. } => {
             let error = io::Error::new(io::ErrorKind::Unsupported, message);

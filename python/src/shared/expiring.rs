@@ -5,13 +5,14 @@ use super::{
     files::{PROCESSES, memfd, opened, shared, shown_path, without_gil},
 };
 use crate::{
-    arguments::{ExpiringSettings, Items, Seconds, Whole},
-    batch::{self, Keys},
+    arguments::{ExpiringSettings, Items, Seconds, Whole, since},
+    batch::{self, Keys, Nulls},
     common::{Hashed, Lookups, changes, lookups},
     direct::Hashing,
+    expiring::Other,
     item::Rule,
 };
-use guira::{BatchError, ExpiringBuilder};
+use guira::{BatchError, ExpiringBuilder, ExpiringFilter};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -53,11 +54,12 @@ impl SharedExpiringFilter {
     fn written<'py>(
         &self,
         items: &Bound<'py, PyAny>,
+        nulls: Nulls,
         write: impl Fn(&[u64], &mut [bool]) -> Result<(), BatchError> + Sync,
     ) -> PyResult<Bound<'py, PyAny>> {
         batch::answers(
             items,
-            Keys::Items(&self.rule),
+            Keys::Items(&self.rule, nulls),
             &|_| (),
             &|hashes, answers| write(hashes, answers).map_err(|error| self.refused(error)),
         )
@@ -114,7 +116,7 @@ opened!(
 );
 shared!(
     SharedExpiringFilter of Table, made by ExpiringBuilder, copied by "ExpiringFilter",
-    "SharedExpiringFilter.create(path, 3600)"
+    like ExpiringFilter, merged with Other<'_>, "SharedExpiringFilter.create(path, 3600)"
 );
 lookups!(
     SharedExpiringFilter,
@@ -219,6 +221,65 @@ impl SharedExpiringFilter {
         })
     }
 
+    /// A shared filter with the items of a snapshot, which `to_bytes` of any class has made, or Rust.
+    ///
+    /// It is in a new file at `path`, which gets its name when it is complete, or in memory as that of
+    /// `create_memfd`. `age` is the time since the snapshot was made. FileExistsError if there is a file.
+    /// The memory of the snapshot, of the file and of a filter of this process is needed during the call.
+    /// FullError if the filter held more than its capacity, and the items do not fit in another order.
+    ///
+    ///     >>> saved = ExpiringFilter(60)
+    ///     >>> saved.add("ani")
+    ///     >>> "ani" in SharedExpiringFilter.from_bytes(saved.to_bytes(), path)
+    ///     True
+    #[staticmethod]
+    #[pyo3(
+        signature = (
+            data, path = None, *, age = None, max_bytes = None, max_processes = Whole(PROCESSES),
+            items = Items::Any
+        ),
+        text_signature = "(data, path=None, *, age=None, max_bytes=None, max_processes=63, items='any')"
+    )]
+    fn from_bytes(
+        data: &Bound<'_, PyAny>,
+        path: Option<PathBuf>,
+        age: Option<Seconds>,
+        max_bytes: Option<Whole<usize>>,
+        max_processes: Whole<usize>,
+        items: Items,
+    ) -> PyResult<Self> {
+        let filter = crate::snapshot::from_bytes(data, max_bytes.map(|max| max.0), since(age))?;
+        Self::restored(data.py(), filter, path, max_processes.0, items)
+    }
+
+    /// `from_bytes` of a file that `save` of any class has written, or a program in Rust.
+    ///
+    ///     >>> saved = ExpiringFilter(60)
+    ///     >>> saved.add("ani")
+    ///     >>> saved.save(f"{path}.saved")
+    ///     >>> "ani" in SharedExpiringFilter.load(f"{path}.saved", path)
+    ///     True
+    #[staticmethod]
+    #[pyo3(
+        signature = (
+            snapshot, path = None, *, age = None, max_bytes = None, max_processes = Whole(PROCESSES),
+            items = Items::Any
+        ),
+        text_signature = "(snapshot, path=None, *, age=None, max_bytes=None, max_processes=63, items='any')"
+    )]
+    fn load(
+        py: Python<'_>,
+        snapshot: PathBuf,
+        path: Option<PathBuf>,
+        age: Option<Seconds>,
+        max_bytes: Option<Whole<usize>>,
+        max_processes: Whole<usize>,
+        items: Items,
+    ) -> PyResult<Self> {
+        let filter = crate::snapshot::load(py, &snapshot, max_bytes.map(|max| max.0), since(age))?;
+        Self::restored(py, filter, path, max_processes.0, items)
+    }
+
     /// Creates an empty filter in memory without a name, on which the arguments have the effect that they
     /// have on `create`.
     ///
@@ -265,7 +326,7 @@ impl SharedExpiringFilter {
     /// Begins the next epoch if it is due, and removes what has expired. True if this call began an epoch.
     ///
     /// Call it about four times per `epoch_length`, in at least one process: without it nothing expires.
-    /// One call begins at most one epoch, and missed ones are not caught up: items live longer. While a
+    /// However late a call is, it expires what was last seen a TTL before the present epoch began. While a
     /// *stopped* process keeps an expired item from being removed, no epoch begins, and the next call tries
     /// again. BusyError if this process needs a seat and all are taken.
     ///
@@ -307,10 +368,17 @@ impl SharedExpiringFilter {
     ///     >>> f.add("ani")
     ///     >>> f.refresh_many(["ani", "koel"])
     ///     [True, False]
-    #[pyo3(signature = (items, /))]
-    fn refresh_many<'py>(&self, items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    #[pyo3(
+        signature = (items, /, *, nulls = Nulls::Absent),
+        text_signature = "($self, items, /, *, nulls='absent')"
+    )]
+    fn refresh_many<'py>(
+        &self,
+        items: &Bound<'py, PyAny>,
+        nulls: Nulls,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let filter = self.table.as_filter();
-        self.written(items, |hashes, found| {
+        self.written(items, nulls, |hashes, found| {
             filter.refresh_hash_batch(hashes, found)
         })
     }
@@ -319,10 +387,17 @@ impl SharedExpiringFilter {
     ///
     ///     >>> SharedExpiringFilter.create(path, 60).add_or_refresh_many(["ani", "koel", "ani"])
     ///     [True, True, False]
-    #[pyo3(signature = (items, /))]
-    fn add_or_refresh_many<'py>(&self, items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    #[pyo3(
+        signature = (items, /, *, nulls = Nulls::Absent),
+        text_signature = "($self, items, /, *, nulls='absent')"
+    )]
+    fn add_or_refresh_many<'py>(
+        &self,
+        items: &Bound<'py, PyAny>,
+        nulls: Nulls,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let filter = self.table.as_filter();
-        self.written(items, |hashes, added| {
+        self.written(items, nulls, |hashes, added| {
             filter.insert_or_refresh_hash_batch(hashes, added)
         })
     }

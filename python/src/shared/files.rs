@@ -148,7 +148,10 @@ pub(super) fn without_gil<T: Send>(
 /// The calls for processes and snapshots are here, too, and what an insert without a seat does. `$make` makes a filter in the examples, and `$own`
 /// is the class of filters of one process.
 macro_rules! shared {
-    ($class:ident of $table:ty, made by $builder:ty, copied by $own:literal, $make:literal) => {
+    (
+        $class:ident of $table:ty, made by $builder:ty, copied by $own:literal,
+        like $heap:ty, merged with $other:ty, $make:literal
+    ) => {
         impl $class {
             #[expect(unsafe_code, reason = "as `open_file`")]
             fn create_file(
@@ -188,6 +191,51 @@ macro_rules! shared {
             ) -> Result<Self, guira_shm::OpenError> {
                 let table = <$table>::create_memfd_for(builder, max_processes)?;
                 Ok(Self::of(table, None, items))
+            }
+
+            /// A filter of this class with the items of another one: in a file, or in memory without a name.
+            #[expect(unsafe_code, reason = "as `open_file`")]
+            fn copy_of(
+                filter: &$heap,
+                path: Option<&std::path::Path>,
+                max_processes: usize,
+                items: crate::arguments::Items,
+            ) -> Result<Self, guira_shm::OpenError> {
+                let Some(path) = path else {
+                    let table = <$table>::create_memfd_copy(filter, max_processes)?;
+                    return Ok(Self::of(table, None, items));
+                };
+                // SAFETY: as in `open_file`.
+                drop(unsafe { <$table>::create_copy(path, filter, max_processes) }?);
+                Self::open_file(path, items)
+            }
+
+            /// The shared filter of a snapshot.
+            fn restored(
+                py: Python<'_>,
+                filter: $heap,
+                path: Option<std::path::PathBuf>,
+                max_processes: usize,
+                items: crate::arguments::Items,
+            ) -> PyResult<Self> {
+                let path = path.as_deref();
+                let shown = path.unwrap_or(crate::shared::files::memfd());
+                crate::shared::files::without_gil(py, shown, || {
+                    Self::copy_of(&filter, path, max_processes, items)
+                })
+            }
+
+            /// The filter, which can be scanned: this process has a seat.
+            pub(crate) fn to_scan(&self, py: Python<'_>) -> PyResult<&$heap> {
+                self.attach(py)?;
+                Ok(self.table.as_filter())
+            }
+
+            /// The filter that is to be merged into this one.
+            fn mergeable<'a>(&self, py: Python<'_>, other: &'a $other) -> PyResult<&'a $heap> {
+                self.attach(py)?;
+                self.rule.check_items(other.rule())?;
+                other.table(py)
             }
 
             /// What an insert without a seat needs before it is tried again.
@@ -340,7 +388,7 @@ macro_rules! shared {
             }
 
             /// The items as bytes, while processes use the filter.
-            #[doc = concat!("`", $own, ".from_bytes` makes a filter of this process from them.")]
+            #[doc = concat!("`from_bytes` of this class, or of `", $own, "`, makes a filter from them.")]
             ///
             #[doc = concat!("    >>> f = ", $make)]
             ///     >>> f.add("ani")
@@ -359,6 +407,48 @@ macro_rules! shared {
             fn save(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<()> {
                 self.attach(py)?;
                 crate::snapshot::save(py, self, &path)
+            }
+
+            /// Adds all copies of another filter, shared or not. Both must have the same seed and sizes.
+            ///
+            /// An item of both filters then has the copies of both. `union_with` adds only what is missing.
+            ///
+            #[doc = concat!("    >>> f = ", $make)]
+            #[doc = concat!("    >>> other = ", $own, ".from_bytes(f.to_bytes())")]
+            ///     >>> other.add("ani")
+            ///     >>> f.merge(other)
+            ///     >>> "ani" in f
+            ///     True
+            #[pyo3(signature = (other, /))]
+            fn merge(&self, py: Python<'_>, other: $other) -> PyResult<()> {
+                let (filter, other) = (self.table.as_filter(), self.mergeable(py, &other)?);
+                py.detach(|| filter.merge(other))
+                    .map_err(crate::errors::merge_error)
+            }
+
+            /// Adds what another filter has and this one lacks, as that of
+            #[doc = concat!("`", $own, "`. Both must have the same seed and sizes. A repeated call changes nothing.")]
+            #[pyo3(signature = (other, /))]
+            fn union_with(&self, py: Python<'_>, other: $other) -> PyResult<()> {
+                let (filter, other) = (self.table.as_filter(), self.mergeable(py, &other)?);
+                py.detach(|| filter.union_with(other))
+                    .map_err(crate::errors::merge_error)
+            }
+
+            /// Whether both are one shared filter, or hold the same copies with the same settings and seed.
+            /// O(n).
+            fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> PyResult<bool> {
+                let py = slf.py();
+                let (this, that) = (slf.get(), other.get());
+                if this.rule.items != that.rule.items {
+                    return Ok(false);
+                }
+                if slf.is(other) {
+                    return Ok(true);
+                }
+                let (this, that) = (this.to_scan(py)?, that.to_scan(py)?);
+                Ok(this.header() == that.header()
+                    && py.detach(|| this.digest() == that.digest()))
             }
 
             fn __copy__(&self) -> PyResult<Self> {

@@ -5,11 +5,12 @@ use crate::{
     arguments::{Items, Preference, Settings, Whole},
     common::{Hashed, Lookups, changes, lookups},
     direct::Hashing,
+    filter::Other,
     item::Rule,
 };
-use guira::Builder;
+use guira::{Builder, CuckooFilter};
 use pyo3::prelude::*;
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 type Table = guira_shm::SharedFilter;
 
@@ -46,7 +47,7 @@ opened!(
     "SharedFilter.create(path, 1000)", "SharedFilter.create_memfd(1000)"
 );
 shared!(
-    SharedFilter of Table, made by Builder, copied by "Filter",
+    SharedFilter of Table, made by Builder, copied by "Filter", like CuckooFilter, merged with Other<'_>,
     "SharedFilter.create(path, 1000)"
 );
 lookups!(
@@ -143,6 +144,64 @@ impl SharedFilter {
         without_gil(py, &path, || {
             Self::open_or_create_file(&path, builder, max_processes.0, items)
         })
+    }
+
+    /// A shared filter with the items of a snapshot, which `to_bytes` of any class has made, or Rust.
+    ///
+    /// It is in a new file at `path`, which gets its name when it is complete, or in memory as that of
+    /// `create_memfd`. FileExistsError if there is a file. The memory of the snapshot, of the file
+    /// and of a filter of this process is needed during the call. FullError if the filter held more than
+    /// its capacity, and the items do not fit in another order.
+    ///
+    ///     >>> saved = Filter(1000)
+    ///     >>> saved.add("ani")
+    ///     >>> "ani" in SharedFilter.from_bytes(saved.to_bytes(), path)
+    ///     True
+    #[staticmethod]
+    #[pyo3(
+        signature = (
+            data, path = None, *, max_bytes = None, max_processes = Whole(PROCESSES),
+            items = Items::Any
+        ),
+        text_signature = "(data, path=None, *, max_bytes=None, max_processes=63, items='any')"
+    )]
+    fn from_bytes(
+        data: &Bound<'_, PyAny>,
+        path: Option<PathBuf>,
+        max_bytes: Option<Whole<usize>>,
+        max_processes: Whole<usize>,
+        items: Items,
+    ) -> PyResult<Self> {
+        let filter = crate::snapshot::from_bytes(data, max_bytes.map(|max| max.0), Duration::ZERO)?;
+        Self::restored(data.py(), filter, path, max_processes.0, items)
+    }
+
+    /// `from_bytes` of a file that `save` of any class has written, or a program in Rust.
+    ///
+    ///     >>> saved = Filter(1000)
+    ///     >>> saved.add("ani")
+    ///     >>> saved.save(f"{path}.saved")
+    ///     >>> "ani" in SharedFilter.load(f"{path}.saved", path)
+    ///     True
+    #[staticmethod]
+    #[pyo3(
+        signature = (
+            snapshot, path = None, *, max_bytes = None, max_processes = Whole(PROCESSES),
+            items = Items::Any
+        ),
+        text_signature = "(snapshot, path=None, *, max_bytes=None, max_processes=63, items='any')"
+    )]
+    fn load(
+        py: Python<'_>,
+        snapshot: PathBuf,
+        path: Option<PathBuf>,
+        max_bytes: Option<Whole<usize>>,
+        max_processes: Whole<usize>,
+        items: Items,
+    ) -> PyResult<Self> {
+        let filter =
+            crate::snapshot::load(py, &snapshot, max_bytes.map(|max| max.0), Duration::ZERO)?;
+        Self::restored(py, filter, path, max_processes.0, items)
     }
 
     /// Creates an empty filter in memory without a name, on which the arguments have the effect that they

@@ -5,7 +5,7 @@ use super::{
     Command,
     Cost::{Long, Queue, Short},
     InTransaction::{AtOnce, Queued, Refused},
-    Keys,
+    Keys, Subcommand, subcommands,
 };
 use crate::store::Store;
 use guira_commands::{COMMAND_COUNT, commands};
@@ -21,12 +21,14 @@ const OF_FILTERS: [guira_commands::Command<Store>; COMMAND_COUNT] = commands();
 
 /// The other commands, ordered by name. `commands/table.rs` has their functions.
 #[rustfmt::skip]
-const OTHERS: [Command; 51] = [
+const OTHERS: [Command; 55] = [
+    row("ASKING", 1, Control, Short, Queued, NONE, "Is refused: this is not a cluster"),
     row("AUTH", -2, Control, Short, Queued, NONE, "Authenticates the connection").open().secret(),
     row("BGSAVE", -1, Control, Short, Queued, NONE, "Saves all filters in the background"),
-    row("CLIENT", -2, Control, Short, Queued, NONE, "Lists, names or disconnects clients"),
-    row("COMMAND", -1, Control, Short, Queued, NONE, "Describes the commands"),
-    row("CONFIG", -2, Control, Short, Queued, NONE, "Shows or changes settings"),
+    row("CLIENT", -2, Control, Short, Queued, NONE, "Lists, names or disconnects clients").with(subcommands::CLIENT),
+    row("CLUSTER", -2, Control, Short, Queued, NONE, "Is refused: this is not a cluster"),
+    row("COMMAND", -1, Control, Short, Queued, NONE, "Describes the commands").with(subcommands::COMMAND),
+    row("CONFIG", -2, Control, Short, Queued, NONE, "Shows or changes settings").with(subcommands::CONFIG),
     row("COPY", -3, Write, Long, Queued, TWO, "Copies the filter of a key to another key"),
     row("DBSIZE", 1, Read, Short, Queued, NONE, "Returns the number of keys"),
     row("DEL", -2, Write, Long, Queued, ALL, "Deletes keys"),
@@ -43,11 +45,11 @@ const OTHERS: [Command; 51] = [
     row("INFO", -1, Control, Long, Queued, NONE, "Describes the server"),
     row("KEYS", 2, Read, Long, Queued, NONE, "Lists the keys that match a pattern"),
     row("LASTSAVE", 1, Control, Short, Queued, NONE, "Returns when the last save was completed"),
-    row("LATENCY", -2, Control, Short, Queued, NONE, "Shows or clears the latency of commands that took long"),
-    row("MEMORY", -2, Read, Short, Queued, SUB, "Returns the memory of a filter in bytes"),
-    row("MODULE", -2, Control, Short, Queued, NONE, "Lists the module whose commands the server has"),
+    row("LATENCY", -2, Control, Short, Queued, NONE, "Shows or clears the latency of commands that took long").with(subcommands::LATENCY),
+    row("MEMORY", -2, Read, Short, Queued, SUB, "Returns the memory of a filter in bytes").with(subcommands::MEMORY),
+    row("MODULE", -2, Control, Short, Queued, NONE, "Lists the module whose commands the server has").with(subcommands::MODULE),
     row("MULTI", 1, Control, Short, AtOnce, NONE, "Starts a transaction: queues commands until EXEC"),
-    row("OBJECT", -2, Read, Short, Queued, SUB, "Describes the value of a key"),
+    row("OBJECT", -2, Read, Short, Queued, SUB, "Describes the value of a key").with(subcommands::OBJECT),
     row("PERSIST", 2, Write, Short, Queued, ONE, "Removes the expiry of a key"),
     row("PEXPIRE", -3, Write, Short, Queued, ONE, "Sets the expiry of a key, in milliseconds from now"),
     row("PEXPIREAT", -3, Write, Short, Queued, ONE, "Sets the expiry of a key, as a Unix time in milliseconds"),
@@ -55,6 +57,8 @@ const OTHERS: [Command; 51] = [
     row("PING", -1, Control, Short, Queued, NONE, "Returns PONG"),
     row("PTTL", 2, Read, Short, Queued, ONE, "Returns the milliseconds until a key expires"),
     row("QUIT", -1, Control, Short, AtOnce, NONE, "Closes the connection").open(),
+    row("READONLY", 1, Control, Short, Queued, NONE, "Is refused: this is not a cluster"),
+    row("READWRITE", 1, Control, Short, Queued, NONE, "Is refused: this is not a cluster"),
     row("RENAME", 3, Write, Long, Queued, TWO, "Renames a key"),
     row("RENAMENX", 3, Write, Long, Queued, TWO, "Renames a key if the new name is free"),
     row("REPLICAOF", 3, Control, Long, Refused, NONE, "Makes a standby a primary"),
@@ -64,8 +68,8 @@ const OTHERS: [Command; 51] = [
     row("SCAN", -2, Read, Long, Queued, NONE, "Lists the keys, a few per call"),
     row("SELECT", 2, Control, Short, Queued, NONE, "Selects database 0, the only one"),
     row("SHUTDOWN", -1, Control, Long, Refused, NONE, "Stops the server"),
-    row("SLOWLOG", -2, Control, Short, Queued, NONE, "Shows or clears the log of slow commands"),
-    row("SNAPSHOT", -2, Control, Long, Refused, NONE, "Returns a snapshot of all keys in pieces, for standbys"),
+    row("SLOWLOG", -2, Control, Short, Queued, NONE, "Shows or clears the log of slow commands").with(subcommands::SLOWLOG),
+    row("SNAPSHOT", -2, Control, Long, Refused, NONE, "Returns a snapshot of all keys in pieces, for standbys").with(subcommands::SNAPSHOT),
     row("TIME", 1, Control, Short, Queued, NONE, "Returns the time"),
     row("TTL", 2, Read, Short, Queued, ONE, "Returns the seconds until a key expires"),
     row("TYPE", 2, Read, Short, Queued, ONE, "Returns the type of a key"),
@@ -138,6 +142,7 @@ const fn of_filters(command: &guira_commands::Command<Store>) -> Command {
         is_open: false,
         is_secret: false,
         together: command.together,
+        subcommands: &[],
         is_on_filter: true,
         index: 0,
     }
@@ -164,6 +169,7 @@ const fn row(
         is_open: false,
         is_secret: false,
         together: None,
+        subcommands: &[],
         is_on_filter: false,
         index: 0,
     }
@@ -174,6 +180,14 @@ impl Command {
     const fn open(self) -> Self {
         Self {
             is_open: true,
+            ..self
+        }
+    }
+
+    /// Gives it subcommands.
+    const fn with(self, subcommands: &'static [Subcommand]) -> Self {
+        Self {
+            subcommands,
             ..self
         }
     }

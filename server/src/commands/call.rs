@@ -25,9 +25,9 @@ pub fn call(
     if !session.authenticated && !command.is_open {
         return NOAUTH;
     }
-    if !command.takes(args.len()) {
+    if let Err(refusal) = command.check(args) {
         session.spoil_transaction();
-        return Reply::wrong_arity(args[0]);
+        return refusal;
     }
     if server.refuses(command) {
         session.spoil_transaction();

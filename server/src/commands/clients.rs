@@ -1,8 +1,9 @@
 //! `CLIENT`: the connections and their clients.
 
-use super::{Args, Reply, unknown::unknown_subcommand};
+use super::{Args, Reply};
 use crate::{
     clients::Client,
+    command::Command,
     server::Server,
     session::{After, NameError, Session, USER, is_name},
 };
@@ -35,12 +36,8 @@ pub(super) fn client(server: &Arc<Server>, session: &mut Session, args: Args<'_>
             _ => Reply::error("ERR syntax error"),
         },
         (b"REPLY", [mode]) if mode.eq_ignore_ascii_case(b"ON") => Reply::OK,
-        (
-            name @ (b"ID" | b"GETNAME" | b"SETNAME" | b"SETINFO" | b"INFO" | b"KILL" | b"NO-EVICT"
-            | b"NO-TOUCH"),
-            _,
-        ) => Reply::wrong_arity(&[b"client|", name].concat()),
-        _ => unknown_subcommand("client", word),
+        (b"HELP", _) => Command::help("CLIENT"),
+        _ => Reply::error("ERR syntax error"),
     }
 }
 
@@ -73,15 +70,29 @@ fn describe(client: &Client) -> String {
     let names = client.names().clone();
     let text = String::from_utf8_lossy;
     let command = client.last_command();
+    let (transaction, unread) = (client.transaction(), client.unread.bytes());
     format!(
-        "id={} addr={} laddr={} name={} age={} idle={} flags=N db=0 cmd={} user=default resp={} \
-         lib-name={} lib-ver={}\n",
+        "id={} addr={} laddr={} fd={} name={} age={} idle={} flags={} db=0 sub=0 psub=0 ssub=0 \
+         multi={} watch={} qbuf=0 qbuf-free=0 argv-mem=0 multi-mem={} rbs=0 rbp=0 obl=0 oll={} \
+         omem={unread} tot-mem={} events=r cmd={} user=default redir=-1 resp={} lib-name={} \
+         lib-ver={}\n",
         client.id,
         client.address,
         client.local_address.get().map_or("", |address| address),
+        client.socket.get().copied().unwrap_or(-1),
         text(&names.name),
         client.age().as_secs(),
         client.idle().as_secs(),
+        if transaction.queued.is_some() {
+            "x"
+        } else {
+            "N"
+        },
+        transaction.queued.map_or(-1, |queued| queued as i64),
+        transaction.watched,
+        transaction.bytes,
+        u8::from(unread > 0),
+        unread + transaction.bytes,
         command.map_or_else(|| "NULL".into(), |command| command.name.to_lowercase()),
         client.protocol().number(),
         text(&names.library),

@@ -1,7 +1,8 @@
 //! `CONFIG`: the settings.
 
-use super::{Args, Reply, glob, unknown::unknown_subcommand};
+use super::{Args, Reply, glob};
 use crate::{
+    command::Command,
     config::Config,
     files::{self, TooFewFiles},
     keyspace::shown_limit,
@@ -10,6 +11,7 @@ use crate::{
     session::Session,
     settings,
 };
+use guira_commands::shown_rate;
 use std::{ffi::OsString, num::NonZeroUsize, os::unix::ffi::OsStringExt, path::PathBuf, sync::Arc};
 use tracing::{info, warn};
 
@@ -55,17 +57,14 @@ pub(super) fn config(server: &Arc<Server>, session: &mut Session, args: Args<'_>
         (b"SET", [_, _, ..]) => set(server, session, rest),
         (b"RESETSTAT", []) => {
             server.stats.reset();
-            server.store.keyspace.reset_expired();
+            server.store.keyspace.reset_counts();
             Reply::OK
         }
         (b"REWRITE", []) => Reply::error(
             "ERR CONFIG REWRITE is not supported: edit the file that --config names, or the \
              options the server is started with",
         ),
-        (name @ (b"GET" | b"SET" | b"RESETSTAT" | b"REWRITE"), _) => {
-            Reply::wrong_arity(&[b"config|", name].concat())
-        }
-        _ => unknown_subcommand("config", word),
+        _ => Command::help("CONFIG"),
     }
 }
 
@@ -111,7 +110,7 @@ fn shown(server: &Server) -> Vec<(&'static str, String)> {
         ("bind", config.bind.join(" ")),
         ("databases", "1".into()),
         ("default-capacity", config.default_capacity.to_string()),
-        ("default-error-rate", config.default_error_rate.to_string()),
+        ("default-error-rate", shown_rate(config.default_error_rate)),
         ("default-expansion", config.default_expansion.to_string()),
         ("dir", path(&config.dir)),
         ("io-threads", config.threads().to_string()),

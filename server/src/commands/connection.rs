@@ -1,6 +1,6 @@
 //! Commands that concern only the connection.
 
-use super::{Args, Reply, clients};
+use super::{Args, Reply, clients, objects};
 use crate::{
     limited::Limited,
     resp::Protocol,
@@ -60,6 +60,11 @@ pub(super) fn select(_: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Reply 
         },
         _ => Reply::wrong_arity(b"select"),
     }
+}
+
+/// The commands of clusters, which some tools send to each server.
+pub(super) fn no_cluster(_: &Arc<Server>, _: &mut Session, _: Args<'_>) -> Reply {
+    Reply::error("ERR This instance has cluster support disabled")
 }
 
 /// `AUTH [user] password`
@@ -163,6 +168,6 @@ pub(super) fn hello(server: &Arc<Server>, session: &mut Session, args: Args<'_>)
         (text("id"), Reply::Integer(session.id as i64)),
         (text("mode"), text("standalone")),
         (text("role"), text("master")),
-        (text("modules"), Reply::Array(Vec::new())),
+        (text("modules"), objects::modules()),
     ])
 }

@@ -22,7 +22,6 @@ pub(super) fn command(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> 
             }
             (b"LIST", _) => Reply::error("ERR syntax error"),
             (b"GETKEYS", [_, ..]) => keys(commands, names),
-            (b"GETKEYS", []) => Reply::wrong_arity(b"command|getkeys"),
             // Each name would be described, however often it is repeated.
             (b"DOCS" | b"INFO", names) if names.len() > commands.len() => Reply::Error(
                 format!(
@@ -46,9 +45,7 @@ pub(super) fn command(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> 
                         .collect(),
                 )
             }
-            _ => Reply::error(
-                "ERR unknown subcommand. Try COMMAND COUNT, DOCS, GETKEYS, INFO or LIST.",
-            ),
+            _ => Command::help("COMMAND"),
         },
         [] => Reply::Null,
     }
@@ -119,8 +116,33 @@ fn categories(command: &Command) -> Vec<&'static str> {
     [of_access, of_cost].concat()
 }
 
-/// A command as `COMMAND` describes it: name, arity, flags, first and last key, step.
+/// A command as `COMMAND` describes it.
 fn entry(command: &Command) -> Reply {
+    let subcommands = command.subcommands.iter().map(|it| {
+        // The key of a subcommand follows its name.
+        let has_key = command.keys != Keys::NONE && it.arity.abs() > 2;
+        let keys = if has_key { command.keys } else { Keys::NONE };
+        let name = format!("{}|{}", command.name, it.name);
+        described(command, &name, it.arity, keys, Vec::new())
+    });
+    let subcommands = subcommands.collect();
+    described(
+        command,
+        command.name,
+        command.arity,
+        command.keys,
+        subcommands,
+    )
+}
+
+/// Name, arity, flags, first and last key, step, categories, tips, key specifications, and subcommands.
+fn described(
+    command: &Command,
+    name: &str,
+    arity: i64,
+    keys: Keys,
+    subcommands: Vec<Reply>,
+) -> Reply {
     let access: &[&'static str] = match command.access {
         Access::Write => &["write"],
         Access::Read => &["readonly"],
@@ -135,19 +157,60 @@ fn entry(command: &Command) -> Reply {
         true => &["no_auth"],
         false => &[],
     };
-    let flags: Vec<&'static str> = [open, access, cost].concat();
-    let Keys(first, last, step) = command.keys;
+    let Keys(first, last, step) = keys;
     Reply::Array(vec![
-        Reply::bulk(command.name.to_lowercase()),
-        Reply::Integer(command.arity),
-        Reply::Array(flags.into_iter().map(Reply::Status).collect()),
+        Reply::bulk(name.to_lowercase()),
+        Reply::Integer(arity),
+        statuses(&[open, access, cost].concat()),
         Reply::Integer(first),
         Reply::Integer(last),
         Reply::Integer(step),
-        Reply::Array(categories(command).into_iter().map(Reply::Status).collect()),
+        statuses(&categories(command)),
         Reply::Array(Vec::new()),
-        Reply::Array(Vec::new()),
-        Reply::Array(Vec::new()),
+        key_specifications(command.access, keys),
+        Reply::Array(subcommands),
+    ])
+}
+
+fn statuses(words: &[&'static str]) -> Reply {
+    Reply::Array(words.iter().copied().map(Reply::Status).collect())
+}
+
+/// Where the keys are among the words of a command, and what it does with them.
+fn key_specifications(access: Access, keys: Keys) -> Reply {
+    if keys == Keys::NONE {
+        return Reply::Array(Vec::new());
+    }
+    let Keys(first, last, step) = keys;
+    let flags = match access {
+        Access::Write => statuses(&["RW", "access", "update"]),
+        Access::Read | Access::Control => statuses(&["RO", "access"]),
+    };
+    // From the first key, unless it is counted from the end.
+    let last = if last < 0 { last } else { last - first };
+    let begin = typed("index", &[("index", first)]);
+    let find = typed(
+        "range",
+        &[("lastkey", last), ("keystep", step), ("limit", 0)],
+    );
+    let fields = [
+        ("flags", flags),
+        ("begin_search", begin),
+        ("find_keys", find),
+    ];
+    let fields = fields.map(|(name, value)| (Reply::bulk(name), value));
+    Reply::Array(vec![Reply::Map(fields.into())])
+}
+
+/// A part of a key specification.
+fn typed(kind: &str, fields: &[(&str, i64)]) -> Reply {
+    let field = |&(name, value): &(&str, i64)| (Reply::bulk(name), Reply::Integer(value));
+    Reply::Map(vec![
+        (Reply::bulk("type"), Reply::bulk(kind)),
+        (
+            Reply::bulk("spec"),
+            Reply::Map(fields.iter().map(field).collect()),
+        ),
     ])
 }
 

@@ -17,6 +17,10 @@ pub(super) fn check(pattern: &[u8]) -> Result<(), Reply> {
 /// True if `pattern` matches all of `text`. Patterns have `?`, `*`, `[abc]`, `[a-z]`, `[^a]`, and `\`
 /// to quote the next byte. O(text × pattern).
 pub(super) fn matches(pattern: &[u8], text: &[u8]) -> bool {
+    if text.is_empty() {
+        // As in Redis, where `*` means all keys, and no other pattern matches an empty key.
+        return matches!(pattern, b"" | b"*");
+    }
     let (mut pattern, mut text) = (pattern, text);
     // Where to resume after a mismatch: after the last `*`, which then matches one byte more.
     let mut star: Option<(&[u8], &[u8])> = None;
@@ -106,6 +110,8 @@ mod tests {
         }
         let not = [
             ("", "a"),
+            ("**", ""),
+            ("*?", ""),
             ("h?llo", "hllo"),
             ("h[ae]llo", "hillo"),
             ("h[^e]llo", "hello"),

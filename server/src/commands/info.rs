@@ -1,6 +1,9 @@
 //! `INFO`: the state of the server, in sections of `name:value` lines.
 
-use super::{Args, Reply};
+use super::{
+    Args, Reply,
+    objects::{MODULE, VERSION},
+};
 use crate::{
     keyspace::shown_limit,
     process,
@@ -17,13 +20,15 @@ const FILTERS: usize = 128;
 
 type Section = (&'static str, fn(&Server, &mut String) -> fmt::Result);
 
-const SECTIONS: [Section; 10] = [
+const SECTIONS: [Section; 12] = [
     ("Server", server_section),
     ("Clients", clients),
     ("Memory", memory),
     ("Persistence", persistence),
     ("Stats", stats),
     ("Replication", replication),
+    ("CPU", cpu),
+    ("Modules", modules),
     ("Commandstats", command_stats),
     ("Cluster", cluster),
     ("Keyspace", keyspace),
@@ -95,15 +100,38 @@ fn memory(server: &Server, text: &mut String) -> fmt::Result {
     let store = &server.store;
     let (dumps, loads) = (store.dumps.in_progress(), store.loads.in_progress());
     let (pools, used) = (&server.pools, store.keyspace.total());
+    let (bytes, filters) = (used.bytes(), store.keyspace.used());
+    let resident = process::now().map_or(0, |process| process.resident_bytes);
+    let clients = pools.requests.bytes() + pools.replies.bytes() + pools.unauthenticated.bytes();
+    write!(
+        text,
+        "used_memory_human:{}\r\nused_memory_peak_human:{}\r\nused_memory_rss_human:{}\r\n\
+         used_memory_overhead:{}\r\nmem_clients_normal:{clients}\r\nmem_clients_slaves:0\r\n\
+         mem_fragmentation_ratio:{:.2}\r\nmem_fragmentation_bytes:{}\r\nmem_allocator:{}\r\n\
+         lazyfree_pending_objects:{}\r\nmaxmemory_human:{}\r\n",
+        human(bytes),
+        human(used.peak()),
+        human(usize::try_from(resident).unwrap_or(usize::MAX)),
+        bytes.saturating_sub(filters),
+        resident as f64 / bytes.max(1) as f64,
+        i128::from(resident) - bytes as i128,
+        if cfg!(feature = "jemalloc") {
+            "jemalloc"
+        } else {
+            "libc"
+        },
+        store.keyspace.gone(),
+        human(shown_limit(store.keyspace.limit())),
+    )?;
     write!(
         text,
         "used_memory:{}\r\nused_memory_peak:{}\r\nused_memory_dataset:{}\r\nused_memory_rss:{}\r\n\
          used_memory_loads:{}\r\nloads_in_progress:{}\r\nused_memory_requests:{}\r\n\
          used_memory_replies:{}\r\nused_memory_replies_peak:{}\r\nused_memory_unauthenticated:{}\r\ndumps_in_progress:{}\r\ndumps_bytes_on_disk:{}\r\nmaxmemory:{}\r\nmaxmemory_policy:noeviction\r\n",
-        used.bytes(),
+        bytes,
         used.peak(),
-        store.keyspace.used(),
-        process::now().map_or(0, |process| process.resident_bytes),
+        filters,
+        resident,
         loads.bytes,
         loads.count,
         pools.requests.bytes(),
@@ -121,11 +149,17 @@ fn persistence(server: &Server, text: &mut String) -> fmt::Result {
     let directory = server.saver.directory();
     write!(
         text,
-        "loading:0\r\nrdb_bgsave_in_progress:{}\r\nrdb_last_save_time:{}\r\n\
-         rdb_last_bgsave_status:{}\r\nsave_directory:{}\r\nsaves:{}\r\n",
+        "loading:0\r\nrdb_changes_since_last_save:{}\r\nrdb_bgsave_in_progress:{}\r\n\
+         rdb_last_save_time:{}\r\nrdb_last_bgsave_status:{}\r\nrdb_last_bgsave_time_sec:{}\r\n\
+         save_directory:{}\r\nsaves:{}\r\nrdb_saves:{6}\r\naof_enabled:0\r\n",
+        server.changes(),
         u8::from(status.in_progress),
         status.last_completed,
         if status.last_failed { "err" } else { "ok" },
+        match status.completed {
+            0 => -1,
+            _ => i64::try_from(status.took.as_secs()).unwrap_or(i64::MAX),
+        },
         directory.map_or_else(String::new, |path| path.display().to_string()),
         status.completed,
     )
@@ -135,6 +169,16 @@ fn stats(server: &Server, text: &mut String) -> fmt::Result {
     let stats = &server.stats;
     let calls: u64 = stats.commands().map(|(_, calls)| calls.calls).sum();
     let errors: u64 = stats.commands().map(|(_, calls)| calls.errors).sum();
+    let (reads, received) = stats.all_received();
+    let (writes, sent) = stats.all_sent();
+    let misses = server.store.keyspace.misses();
+    write!(
+        text,
+        "total_net_input_bytes:{received}\r\ntotal_net_output_bytes:{sent}\r\n\
+         total_reads_processed:{reads}\r\ntotal_writes_processed:{writes}\r\n\
+         keyspace_hits:{}\r\nkeyspace_misses:{misses}\r\nevicted_keys:0\r\n",
+        stats.lookups().saturating_sub(misses),
+    )?;
     write!(
         text,
         "total_connections_received:{}\r\ntotal_commands_processed:{calls}\r\n\
@@ -198,6 +242,40 @@ fn command_stats(server: &Server, text: &mut String) -> fmt::Result {
         )?;
     }
     Ok(())
+}
+
+fn cpu(_: &Server, text: &mut String) -> fmt::Result {
+    let Some(process) = process::now() else {
+        return Ok(());
+    };
+    write!(
+        text,
+        "used_cpu_sys:{:.6}\r\nused_cpu_user:{:.6}\r\nused_cpu_sys_children:0.000000\r\n\
+         used_cpu_user_children:0.000000\r\n",
+        process.system_seconds, process.user_seconds,
+    )
+}
+
+fn modules(_: &Server, text: &mut String) -> fmt::Result {
+    write!(
+        text,
+        "module:name={MODULE},ver={VERSION},api=1,filters=0,usedby=[],using=[],options=[]\r\n"
+    )
+}
+
+/// Bytes as people read them, in the way of Redis.
+fn human(bytes: usize) -> String {
+    let units = [
+        (1_u64 << 40, "T"),
+        (1 << 30, "G"),
+        (1 << 20, "M"),
+        (1 << 10, "K"),
+    ];
+    let bytes = bytes as u64;
+    match units.iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => format!("{:.2}{name}", bytes as f64 / *unit as f64),
+        None => format!("{bytes}B"),
+    }
 }
 
 fn cluster(_: &Server, text: &mut String) -> fmt::Result {

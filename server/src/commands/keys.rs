@@ -1,8 +1,8 @@
 //! Commands on keys of any type.
 
 use super::{Args, Reply};
-use crate::keyspace::Entry;
-use crate::store::Store;
+use crate::{command::Command, keyspace::Entry, store::Store};
+use guira_commands::number;
 use std::sync::Arc;
 
 /// RedisBloom's name for the type of its cuckoo filters.
@@ -62,15 +62,23 @@ pub(super) fn flush(store: &Store, args: Args<'_>) -> Reply {
 
 /// `MEMORY USAGE key [SAMPLES n]`
 pub(super) fn memory(store: &Store, args: Args<'_>) -> Reply {
-    match args {
-        [_, word, key, ..] if word.eq_ignore_ascii_case(b"USAGE") => {
-            let bytes = |filter: &Arc<Entry>| filter.memory_usage();
-            store
-                .keyspace
-                .with(key, bytes)
-                .map_or(Reply::Null, Reply::count)
-        }
-        [_, ..] => Reply::error("ERR only MEMORY USAGE is supported"),
-        [] => Reply::Null,
+    let [_, word, key, options @ ..] = args else {
+        return Command::help("MEMORY");
+    };
+    let (pairs, rest) = options.as_chunks::<2>();
+    let is_samples = |[name, _]: &[&[u8]; 2]| name.eq_ignore_ascii_case(b"SAMPLES");
+    if !word.eq_ignore_ascii_case(b"USAGE") || !rest.is_empty() || !pairs.iter().all(is_samples) {
+        return Reply::error("ERR syntax error");
     }
+    for [_, samples] in pairs {
+        // A filter is measured as a whole, whatever the number is.
+        match number::<i64>(samples) {
+            Some(0..) => {}
+            Some(_) => return Reply::error("ERR syntax error"),
+            None => return Reply::error("ERR value is not an integer or out of range"),
+        }
+    }
+    let bytes = |filter: &Arc<Entry>| filter.memory_usage();
+    let found = store.keyspace.with(key, bytes);
+    found.map_or(Reply::Null, Reply::count)
 }

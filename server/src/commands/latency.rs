@@ -1,7 +1,8 @@
 //! `LATENCY`: shows when commands took long.
 
-use super::{Args, Reply, objects::help, unknown::unknown_subcommand};
+use super::{Args, Reply};
 use crate::{
+    command::Command,
     server::Server,
     session::Session,
     slow_log::{EVENTS, Event, Latency, Sample},
@@ -19,20 +20,7 @@ pub(super) fn latency(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> 
         (b"HISTORY", [event]) => history(&log.latency, event),
         (b"RESET", events) => reset(&log.latency, events),
         (b"DOCTOR", []) => Reply::Text(doctor(&log.latency, log.latency_threshold())),
-        (b"HELP", []) => help(&[
-            "LATENCY LATEST: of each event its name, the time of its latest sample in seconds \
-             since 1970, its latest and its longest latency in milliseconds.",
-            "LATENCY HISTORY event: the time and the latency of up to 160 samples, the oldest \
-             first.",
-            "LATENCY RESET [event]...: forgets the samples, and returns of how many events.",
-            "LATENCY DOCTOR: a summary.",
-            "The events are command and fast-command. CONFIG SET latency-monitor-threshold sets \
-             the milliseconds from which on commands are sampled. 0: none are.",
-        ]),
-        (name @ (b"LATEST" | b"HISTORY" | b"DOCTOR" | b"HELP"), _) => {
-            Reply::wrong_arity(&[b"latency|", name].concat())
-        }
-        _ => unknown_subcommand("latency", word),
+        _ => Command::help("LATENCY"),
     }
 }
 

@@ -49,10 +49,9 @@ pub(super) fn multi(server: &Arc<Server>, session: &mut Session, _: Args<'_>) ->
     if session.is_queueing() {
         return Reply::error("ERR MULTI calls can not be nested");
     }
-    let transaction = session
-        .transaction
-        .get_or_insert_with(|| Box::new(Transaction::new(server)));
+    let transaction = transaction_of(server, session);
     transaction.queue = Some(Queue::default());
+    transaction.show();
     Reply::OK
 }
 
@@ -70,9 +69,7 @@ pub(super) fn watch(server: &Arc<Server>, session: &mut Session, args: Args<'_>)
     if session.is_queueing() {
         return Reply::error("ERR WATCH inside MULTI is not allowed");
     }
-    let transaction = session
-        .transaction
-        .get_or_insert_with(|| Box::new(Transaction::new(server)));
+    let transaction = transaction_of(server, session);
     let keyspace = &server.store.keyspace;
     for key in &args[1..] {
         if transaction.watched.len() >= WATCHED {
@@ -84,7 +81,17 @@ pub(super) fn watch(server: &Arc<Server>, session: &mut Session, args: Args<'_>)
         }
         transaction.watched.push(keyspace.watch(key));
     }
+    transaction.show();
     Reply::OK
+}
+
+fn transaction_of<'a>(server: &Arc<Server>, session: &'a mut Session) -> &'a mut Transaction {
+    let Session {
+        client,
+        transaction,
+        ..
+    } = session;
+    transaction.get_or_insert_with(|| Box::new(Transaction::new(server, client)))
 }
 
 /// `UNWATCH`

@@ -1,11 +1,11 @@
 //! `OBJECT` and `MODULE`: information that tools request about values and modules.
 
-use super::{Args, Reply, unknown::unknown_subcommand};
-use crate::store::Store;
+use super::{Args, Reply};
+use crate::{command::Command, store::Store};
 
 /// The name of the module that tools expect to provide the `CF.*` commands, as in guira-module.
 pub(super) const MODULE: &str = "guira";
-const VERSION: i64 = 1;
+pub(super) const VERSION: i64 = 1;
 
 /// `OBJECT ENCODING | FREQ | IDLETIME | REFCOUNT key`, `OBJECT HELP`
 pub(super) fn object(store: &Store, args: Args<'_>) -> Reply {
@@ -19,15 +19,7 @@ pub(super) fn object(store: &Store, args: Args<'_>) -> Reply {
         b"FREQ" | b"IDLETIME" => Reply::error(
             "ERR accesses to keys are not tracked, because no key is evicted for lack of memory",
         ),
-        b"HELP" if rest.is_empty() => {
-            return help(&[
-                "OBJECT ENCODING key: raw, as of any value of a module.",
-                "OBJECT REFCOUNT key: 1.",
-                "OBJECT FREQ key, OBJECT IDLETIME key: an error, because accesses are not tracked.",
-            ]);
-        }
-        b"HELP" => return Reply::wrong_arity(b"object|help"),
-        _ => return unknown_subcommand("object", word),
+        _ => return Command::help("OBJECT"),
     };
     match rest {
         [key] if store.keyspace.contains(key) => answer,
@@ -42,28 +34,22 @@ pub(super) fn module(_: &Store, args: Args<'_>) -> Reply {
         return Reply::wrong_arity(args[0]);
     };
     match (word.to_ascii_uppercase().as_slice(), rest) {
-        (b"LIST", []) => {
-            let fields = [
-                ("name", Reply::bulk(MODULE)),
-                ("ver", Reply::Integer(VERSION)),
-                ("path", Reply::bulk("")),
-                ("args", Reply::Array(Vec::new())),
-            ];
-            let fields = fields.map(|(name, value)| (Reply::bulk(name), value));
-            Reply::Array(vec![Reply::Map(fields.into())])
-        }
-        (b"HELP", []) => help(&[
-            "MODULE LIST: one module, which has the CF.* commands. It is part of the server.",
-        ]),
+        (b"LIST", []) => modules(),
         (b"LOAD" | b"LOADEX" | b"UNLOAD", _) => {
             Reply::error("ERR the only module is part of the server: it has no others")
         }
-        (name @ (b"LIST" | b"HELP"), _) => Reply::wrong_arity(&[b"module|", name].concat()),
-        _ => unknown_subcommand("module", word),
+        _ => Command::help("MODULE"),
     }
 }
 
-/// The reply of a `HELP` subcommand.
-pub(super) fn help(lines: &[&'static str]) -> Reply {
-    Reply::Array(lines.iter().copied().map(Reply::Status).collect())
+/// The module, as `MODULE LIST` and `HELLO` show it.
+pub(super) fn modules() -> Reply {
+    let fields = [
+        ("name", Reply::bulk(MODULE)),
+        ("ver", Reply::Integer(VERSION)),
+        ("path", Reply::bulk("")),
+        ("args", Reply::Array(Vec::new())),
+    ];
+    let fields = fields.map(|(name, value)| (Reply::bulk(name), value));
+    Reply::Array(vec![Reply::Map(fields.into())])
 }

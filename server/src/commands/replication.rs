@@ -1,7 +1,7 @@
 //! The commands of primaries and standbys.
 
-use super::{Args, Reply, unknown::unknown_subcommand};
-use crate::{server::Server, session::Session, snapshots::PIECE};
+use super::{Args, Reply};
+use crate::{command::Command, server::Server, session::Session, snapshots::PIECE};
 use guira_commands::number;
 use std::sync::Arc;
 use tracing::warn;
@@ -57,15 +57,8 @@ pub(super) fn snapshot(server: &Arc<Server>, session: &mut Session, args: Args<'
     match args {
         [_, word] if word.eq_ignore_ascii_case(b"BEGIN") => begin(server, session),
         [_, word, offset] if word.eq_ignore_ascii_case(b"READ") => read(server, session, offset),
-        [_, word, ..]
-            if [&b"BEGIN"[..], b"READ"]
-                .iter()
-                .any(|it| word.eq_ignore_ascii_case(it)) =>
-        {
-            Reply::wrong_arity(&[b"snapshot|", *word].concat())
-        }
-        [_, word, ..] => unknown_subcommand("snapshot", word),
-        _ => Reply::wrong_arity(b"snapshot"),
+        [_] => Reply::wrong_arity(b"snapshot"),
+        _ => Command::help("SNAPSHOT"),
     }
 }
 

@@ -1,7 +1,8 @@
 //! `SLOWLOG`: shows commands that took long.
 
-use super::{Args, Reply, unknown::unknown_subcommand};
+use super::{Args, Reply};
 use crate::{
+    command::Command,
     server::Server,
     session::Session,
     slow_log::{Entry, SlowLog},
@@ -30,18 +31,8 @@ pub(super) fn slowlog(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> 
             log.lock().entries.clear();
             Reply::OK
         }
-        (b"HELP", []) => Reply::Array(
-            [
-                "SLOWLOG GET [count]: the newest commands that took long, 10 unless count says \
-                 how many (-1: all). Of each: its number, when it was done, the microseconds it \
-                 took, its words, and the address and the name of its client.",
-                "SLOWLOG LEN: how many there are.",
-                "SLOWLOG RESET: forgets them.",
-            ]
-            .map(Reply::Status)
-            .into(),
-        ),
-        _ => unknown_subcommand("slowlog", word),
+        (b"HELP", _) => Command::help("SLOWLOG"),
+        _ => Reply::wrong_arity(b"slowlog|get"),
     }
 }
 

@@ -18,10 +18,12 @@ const OF_FILTERS: [guira_commands::Command<store::Store>; COMMAND_COUNT] = comma
 
 /// The commands that are not on filters. `command/table.rs` has their properties.
 #[rustfmt::skip]
-const OTHERS: [(&str, Run); 51] = [
+const OTHERS: [(&str, Run); 55] = [
+    ("ASKING", Session(connection::no_cluster)),
     ("AUTH", Session(connection::auth)),
     ("BGSAVE", Session(control::background_save)),
     ("CLIENT", Session(clients::client)),
+    ("CLUSTER", Session(connection::no_cluster)),
     ("COMMAND", Session(describe::command)),
     ("CONFIG", Session(config::config)),
     ("COPY", Store(rename::copy)),
@@ -52,6 +54,8 @@ const OTHERS: [(&str, Run); 51] = [
     ("PING", Session(connection::ping)),
     ("PTTL", Store(expiry::ttl_ms)),
     ("QUIT", Session(connection::quit)),
+    ("READONLY", Session(connection::no_cluster)),
+    ("READWRITE", Session(connection::no_cluster)),
     ("RENAME", Store(rename::rename)),
     ("RENAMENX", Store(rename::rename_nx)),
     ("REPLICAOF", Session(replication::replica_of)),

@@ -1,4 +1,4 @@
-//! The errors for unknown commands and subcommands.
+//! The error for unknown commands.
 
 use crate::session::Session;
 use guira_commands::{Args, Reply};
@@ -18,10 +18,4 @@ pub fn unknown(session: &mut Session, args: Args<'_>) -> Reply {
         text.push_str(&format!("'{}' ", cut(word)));
     }
     Reply::Error(text.into())
-}
-
-/// The error for an unknown subcommand.
-pub(super) fn unknown_subcommand(command: &str, word: &[u8]) -> Reply {
-    let word = String::from_utf8_lossy(&word[..word.len().min(REPEATED)]).into_owned();
-    Reply::Error(format!("ERR unknown subcommand '{word}' of {command}: see the manual").into())
 }

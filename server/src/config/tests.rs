@@ -14,6 +14,9 @@ fn no_time_between_saves_is_no_saves() {
         let config = Config::parse_from(["", "--dir", ".", "--save-every", time]);
         assert_eq!(config.save_every(), expected);
     }
+    let minute = Some(Duration::from_secs(60));
+    assert_eq!(Config::parse_from(["", "--dir", "."]).save_every(), minute);
+    assert_eq!(Config::parse_from([""]).save_every(), None);
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Parses the values of settings.
 
 use crate::command::COMMANDS;
-use guira_commands::MIN_RATE;
+use guira_commands::{MIN_RATE, number as whole};
 use std::{num::NonZeroUsize, time::Duration};
 
 pub(super) fn count(text: &str) -> Result<NonZeroUsize, String> {
-    text.parse()
-        .map_err(|_| format!("not a count: give a number from 1 to {}", usize::MAX))
+    whole(text.as_bytes())
+        .and_then(NonZeroUsize::new)
+        .ok_or_else(|| format!("not a count: give a number from 1 to {}", usize::MAX))
 }
 
 pub(super) fn rate(text: &str) -> Result<f64, String> {
@@ -69,7 +70,7 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
 
 /// A duration of a command, or -1 for none.
 pub(super) fn microseconds(text: &str) -> Result<i64, String> {
-    let time = text.parse().ok();
+    let time = whole(text.as_bytes());
     time.filter(|time| *time >= -1).ok_or_else(|| {
         format!(
             "not a time: give -1, or microseconds from 0 to {}",
@@ -80,14 +81,13 @@ pub(super) fn microseconds(text: &str) -> Result<i64, String> {
 
 /// A whole number.
 pub(super) fn number(text: &str) -> Result<u32, String> {
-    text.parse()
-        .map_err(|_| format!("not a number: give one from 0 to {}", u32::MAX))
+    whole(text.as_bytes()).ok_or_else(|| format!("not a number: give one from 0 to {}", u32::MAX))
 }
 
 /// A number whose unit is the first of `units` that the text ends in.
 fn quantity(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     units.iter().find_map(|(unit, factor)| {
-        let number: u64 = text.strip_suffix(unit)?.trim().parse().ok()?;
+        let number: u64 = whole(text.strip_suffix(unit)?.trim().as_bytes())?;
         number.checked_mul(*factor)
     })
 }
@@ -124,7 +124,7 @@ mod tests {
                 "too small: give 0 for no limit, or at least 65536 bytes"
             );
         }
-        for bad in ["", "x", "-1", "1.5gb", "99999999999999999999"] {
+        for bad in ["", "x", "-1", "+5", "007", "1.5gb", "99999999999999999999"] {
             assert!(size(bad).is_err() && duration(bad).is_err(), "{bad}");
         }
     }

@@ -37,9 +37,3 @@ pub enum ReserveError {
         free: usize,
     },
 }
-
-impl From<BuildError> for ReserveError {
-    fn from(error: BuildError) -> Self {
-        Self::Build(error)
-    }
-}

@@ -90,3 +90,73 @@ fn no_key_is_there_twice() {
     }
     assert_eq!((keyspace.used(), keyspace.len()), (0, 0));
 }
+
+/// Freeing a large filter takes long. The last reference may be that of a thread that serves clients.
+#[test]
+fn large_filters_are_freed_by_the_reaper_only() {
+    let large = Options {
+        capacity: 2_000_000,
+        expansion: 0,
+        ..Options::default()
+    };
+    let keyspace = Keyspace::new(usize::MAX);
+    let make = |key: &[u8]| {
+        let entry = keyspace.reserve(key, &large.into()).unwrap();
+        assert!(entry.memory_usage() >= LARGE);
+        entry
+    };
+    let endings: [&dyn Fn(&[u8]); 6] = [
+        &|key| assert!(keyspace.delete(key)),
+        &|_| keyspace.clear(),
+        &|key| {
+            keyspace
+                .reserve(b"other", &Options::default().into())
+                .unwrap();
+            assert!(keyspace.rename(b"other", key, true).unwrap());
+        },
+        &|key| {
+            keyspace
+                .reserve(b"other", &Options::default().into())
+                .unwrap();
+            assert!(keyspace.copy(b"other", key, true).unwrap());
+        },
+        &|key| {
+            let passed = |_| Deadline::Set(1);
+            assert_eq!(keyspace.change_deadline(key, passed), Some(true));
+        },
+        &|key| {
+            let growth = Growth::furthest(&Options::default(), usize::MAX).unwrap();
+            let small = Filter::build(Options::default(), growth).unwrap();
+            keyspace.replace(vec![(key.into(), small, None)]);
+        },
+    ];
+    for (index, end) in endings.iter().enumerate() {
+        let entry = make(b"k");
+        end(b"k");
+        let weak = Arc::downgrade(&entry);
+        assert_eq!(keyspace.gone(), 1, "{index}");
+        keyspace.reap();
+        assert_eq!(keyspace.gone(), 1, "{index}: it is still in use");
+        // As if this thread were the last one to serve a client with it.
+        drop(entry);
+        assert!(
+            weak.upgrade().is_some(),
+            "{index}: this thread has freed it"
+        );
+        // The map may keep it for a moment, too.
+        for _ in 0..1_000 {
+            if !keyspace.has_gone() {
+                break;
+            }
+            keyspace.reap();
+            keyspace.map.guard().flush();
+            thread::yield_now();
+        }
+        assert_eq!((keyspace.gone(), weak.strong_count()), (0, 0), "{index}");
+        keyspace.clear();
+    }
+    // Small filters are freed at once.
+    keyspace.reserve(b"k", &Options::default().into()).unwrap();
+    keyspace.delete(b"k");
+    assert!(!keyspace.has_gone());
+}

@@ -95,6 +95,7 @@ impl Connection {
         if let Some(address) = stream.local_address() {
             session.client.local_address.get_or_init(|| address);
         }
+        session.client.socket.get_or_init(|| stream.number());
         if session.authenticated {
             stream.allow_large_writes();
         }
@@ -214,7 +215,7 @@ impl Connection {
         };
         match read {
             Some(0) => return Ok(false),
-            Some(_) => {}
+            Some(bytes) => self.server.stats.received(bytes),
             None => {
                 self.decoder.shrink(READ);
                 return Ok(true);

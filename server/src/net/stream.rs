@@ -3,7 +3,7 @@
 use super::tls::TlsStream;
 use bytes::BytesMut;
 use socket2::{SockRef, TcpKeepalive};
-use std::{future::pending, io, time::Duration};
+use std::{future::pending, io, os::fd::AsRawFd, time::Duration};
 use tokio::{
     io::{AsyncReadExt, Interest, Ready},
     net::{TcpStream, UnixStream},
@@ -33,6 +33,15 @@ impl Stream {
         // A client whose machine is gone is eventually disconnected.
         let alive = TcpKeepalive::new().with_time(KEEPALIVE);
         SockRef::from(stream).set_tcp_keepalive(&alive)
+    }
+
+    /// The number of the socket in this process.
+    pub(super) fn number(&self) -> i32 {
+        match self {
+            Self::Tcp(stream) => stream.as_raw_fd(),
+            Self::Tls(stream) => stream.socket().as_raw_fd(),
+            Self::Unix(stream) => stream.as_raw_fd(),
+        }
     }
 
     /// The local address that the client connected to, formatted as Redis does.

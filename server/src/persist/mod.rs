@@ -6,6 +6,7 @@ mod file;
 use crate::{
     fault::{self, Fault},
     keyspace::{self, Keyspace},
+    stats::Stats,
 };
 pub use file::LoadError;
 pub(crate) use file::read_within;
@@ -57,6 +58,10 @@ pub struct Saver {
     started: Instant,
     last_failed: AtomicBool,
     completed: AtomicU64,
+    /// The time that the last complete save took.
+    milliseconds: AtomicU64,
+    saved_changes: AtomicU64,
+    stats: Arc<Stats>,
 }
 
 #[derive(Debug)]
@@ -79,6 +84,8 @@ pub struct Status {
     pub completed: u64,
     /// Whether a save is in progress.
     pub in_progress: bool,
+    /// The time that the last complete save took.
+    pub took: Duration,
 }
 
 /// The save failed, and the last complete save is unchanged. (It may also be replaced, if only the
@@ -168,7 +175,23 @@ impl Saver {
             started: Instant::now(),
             last_failed: AtomicBool::new(false),
             completed: AtomicU64::new(0),
+            milliseconds: AtomicU64::new(0),
+            saved_changes: AtomicU64::new(0),
+            stats: Arc::default(),
         })
+    }
+
+    /// Counts the changes that are saved by these counters.
+    #[must_use]
+    pub(crate) fn counting(self, stats: &Arc<Stats>) -> Self {
+        let stats = stats.clone();
+        Self { stats, ..self }
+    }
+
+    /// The [changes](Stats::changes) that the last save includes.
+    #[must_use]
+    pub fn saved_changes(&self) -> u64 {
+        self.saved_changes.load(Relaxed)
     }
 
     /// Loads the save into `keyspace`, and returns the number of filters.
@@ -214,6 +237,7 @@ impl Saver {
             last_failed: self.last_failed.load(Relaxed),
             completed: self.completed.load(Relaxed),
             in_progress: self.saving.load(Relaxed),
+            took: Duration::from_millis(self.milliseconds.load(Relaxed)),
         }
     }
 
@@ -288,6 +312,8 @@ impl Saver {
 
     fn save_to(&self, directory: &Path, keyspace: &Keyspace) -> Result<(), SaveError> {
         let begun = Instant::now();
+        // Changes that are counted from here on may not be in the save.
+        let changes = self.stats.changes();
         let result = replace(directory, |file| write(file, keyspace.entries()));
         self.last_failed.store(result.is_err(), Relaxed);
         match result {
@@ -297,6 +323,8 @@ impl Saver {
                 self.last_good.store(since_start, Relaxed);
                 self.completed.fetch_add(1, Relaxed);
                 let milliseconds = begun.elapsed().as_millis() as u64;
+                self.milliseconds.store(milliseconds, Relaxed);
+                self.saved_changes.store(changes, Relaxed);
                 info!(filters, bytes, milliseconds, "saved");
                 Ok(())
             }

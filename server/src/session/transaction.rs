@@ -1,7 +1,12 @@
 //! The watched keys and queued commands of a client.
 
 use super::Runnable;
-use crate::{command::MANY, keyspace::Watched, server::Server};
+use crate::{
+    clients::{Client, TransactionSeen},
+    command::MANY,
+    keyspace::Watched,
+    server::Server,
+};
 use guira_commands::{Args, Reply};
 use std::{collections::TryReserveError, sync::Arc};
 
@@ -16,6 +21,7 @@ const NO_MEMORY: Reply = Reply::error("OOM there is no memory for the queued com
 #[derive(Debug)]
 pub struct Transaction {
     server: Arc<Server>,
+    client: Arc<Client>,
     pub(crate) watched: Vec<Watched>,
     pub(crate) queue: Option<Queue>,
     charged: usize,
@@ -41,9 +47,10 @@ pub(crate) struct Queued {
 }
 
 impl Transaction {
-    pub(crate) fn new(server: &Arc<Server>) -> Self {
+    pub(crate) fn new(server: &Arc<Server>, client: &Arc<Client>) -> Self {
         Self {
             server: server.clone(),
+            client: client.clone(),
             watched: Vec::new(),
             queue: None,
             charged: 0,
@@ -73,6 +80,15 @@ impl Transaction {
     pub fn will_take_long(&self) -> bool {
         let takes_long = |queue: &Queue| queue.is_slow || queue.ends.len() > MANY;
         !self.watched.is_empty() || self.queue.as_ref().is_some_and(takes_long)
+    }
+
+    /// Shows other clients what the transaction is like now.
+    pub(crate) fn show(&self) {
+        self.client.set_transaction(TransactionSeen {
+            queued: self.commands(),
+            watched: self.watched(),
+            bytes: self.charged,
+        });
     }
 
     /// Marks the transaction as aborted, and frees the queued commands.
@@ -132,6 +148,7 @@ impl Transaction {
             let words = args.len();
             queue.commands.push(Queued { runnable, words });
         }
+        self.show();
         Ok(())
     }
 }
@@ -148,6 +165,7 @@ impl Queue {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
+        self.client.set_transaction(TransactionSeen::default());
         let keyspace = &self.server.store.keyspace;
         keyspace.release(self.charged);
         for watched in self.watched.drain(..) {

@@ -1,9 +1,15 @@
 //! Children that die before a chosen step, and files that are as before.
 
-use guira::model::{Step, watch};
+use super::{builder, create};
+use guira::{
+    model::{Step, watch},
+    shared::Census,
+};
+use guira_shm::SharedFilter;
 use nix::sys::signal::{Signal, raise};
 use std::{
     fs,
+    ops::Range,
     os::unix::{fs::FileExt, process::ExitStatusExt},
     path::Path,
     process::ExitStatus,
@@ -74,4 +80,69 @@ pub(crate) fn rewrite(file: &Path, bytes: &[u8]) {
         .truncate(false)
         .open(file);
     file.unwrap().write_all_at(bytes, 0).unwrap();
+}
+
+/// The items that the filter of the tests is built for.
+pub(crate) const CAPACITY: usize = 150;
+
+/// The number of items after which an insert makes a path of at least two moves. (The same calls make the
+/// same filter.)
+pub(crate) fn items_before_a_path(capacity: usize) -> u64 {
+    let filter = builder(capacity).build().unwrap();
+    (0..)
+        .find(|item| {
+            let before = filter.stats().relocations;
+            filter.insert(item).expect("there is a path");
+            filter.stats().relocations >= before + 2
+        })
+        .unwrap()
+}
+
+/// The file of a filter that has the items, and their number.
+pub(crate) fn template(directory: &Path) -> (Vec<u8>, u64) {
+    let file = directory.join("template");
+    let filter = create(&file, builder(CAPACITY));
+    let items = items_before_a_path(CAPACITY);
+    for item in 0..items {
+        filter.insert(&item).unwrap();
+    }
+    (fs::read(file).unwrap(), items)
+}
+
+/// Nothing is left, the items are there, and those of `maybe` besides at most.
+pub(crate) fn check(filter: &SharedFilter, items: Range<u64>, maybe: &[u64], case: &str) {
+    // Splits of the dead are ended by any writer.
+    filter.as_filter().finish_growth();
+    let census = filter.census();
+    let nothing = Census {
+        items: census.items,
+        ..Census::default()
+    };
+    assert_eq!(census, nothing, "{case}");
+    let present = (items.end - items.start) as usize;
+    assert!(
+        (present..=present + maybe.len()).contains(&census.items),
+        "{case}: {} of {present}",
+        census.items
+    );
+    for item in items.clone() {
+        assert!(filter.contains(&item), "{case}: item {item} is lost");
+    }
+    for item in items {
+        assert!(filter.remove(&item), "{case}: item {item} is lost");
+    }
+    for item in maybe {
+        filter.remove(item);
+    }
+    assert_eq!(filter.census().items, 0, "{case}: a ghost");
+    // There is as much room as in a new filter.
+    let fits = |insert: &dyn Fn(u64) -> bool| (0..).take_while(|&item| insert(item)).count();
+    let here = fits(&|item| filter.insert(&item).is_ok());
+    if filter.max_capacity() > CAPACITY {
+        assert!(here >= filter.max_capacity(), "{case}: room for {here}");
+    } else {
+        let new = builder(CAPACITY).build().unwrap();
+        let there = fits(&|item| new.insert(&item).is_ok());
+        assert_eq!(here, there, "{case}: room");
+    }
 }

@@ -1,6 +1,6 @@
 //! Expiring filters of several processes on the same words.
 
-use super::{Members, Only, SharedPlace, fault, faulty};
+use super::{Locks, Members, Only, SharedPlace, fault};
 use crate::{
     error::InsertError,
     fault::Fault,
@@ -12,7 +12,7 @@ use crate::{
         moves::Fill,
     },
     step::Step,
-    sync::{self, AtomicU64, Ordering},
+    sync,
     table::{
         Levels,
         entry::Entry,
@@ -34,8 +34,7 @@ type Words = Shared<Tagged<2, 0>>;
 #[expect(missing_debug_implementations, reason = "models show words")]
 pub struct ExpiringProcesses {
     filters: Vec<ExpiringProcess>,
-    /// Whether each of them is dead.
-    dead: Arc<Vec<AtomicU64>>,
+    locks: Arc<Locks>,
 }
 
 /// The filter of one process.
@@ -99,7 +98,7 @@ impl ExpiringProcess {
 
     /// The epoch.
     pub fn epoch(&self) -> u64 {
-        self.0.moment().epoch
+        self.0.moment().epoch()
     }
 
     /// True if a process that opens the filter would refuse its time.
@@ -138,10 +137,7 @@ impl ExpiringProcess {
 
 /// The entry of a copy of `item` that was last seen in the epoch `seen`.
 fn entry(item: Item, seen: u64) -> Entry {
-    let then = Now {
-        epoch: seen,
-        oldest: OLDEST,
-    };
+    let then = Now::new(seen, OLDEST);
     Moment::<Word<Words>>::aged_entry(then, item.0.fingerprint, 0)
 }
 
@@ -150,12 +146,11 @@ impl ExpiringProcesses {
     /// seen in the given epochs.
     pub fn new(processes: usize, epoch: u64, residents: &[&[(Item, u64)]]) -> Self {
         let memory: Arc<dyn Memory> = Arc::new(sync::zeroed(128).expect("a few bytes"));
-        let dead: Vec<_> = (0..processes).map(|_| AtomicU64::new(0)).collect();
-        let dead = Arc::new(dead);
+        let locks = Locks::new(processes);
         let filter = |member: usize| {
             let members: Arc<dyn Members> = Arc::new(Only {
                 member,
-                dead: dead.clone(),
+                locks: locks.clone(),
             });
             let place = SharedPlace {
                 memory: memory.clone(),
@@ -172,7 +167,8 @@ impl ExpiringProcesses {
         let filters: Vec<_> = (0..processes).map(filter).collect();
         let first = &filters[0].0;
         for _ in 0..epoch {
-            assert!(first.time.tick(first.moment()));
+            let now = first.moment();
+            assert!(first.time.tick(now, first.time.next(now, now.oldest())));
         }
         for (bucket, items) in residents.iter().enumerate() {
             for &(item, seen) in *items {
@@ -184,7 +180,7 @@ impl ExpiringProcesses {
                 first.len.add(1);
             }
         }
-        Self { filters, dead }
+        Self { filters, locks }
     }
 
     /// The filter of a process.
@@ -220,8 +216,9 @@ impl ExpiringProcesses {
         let raw = &self.filters[process].0;
         let begun = raw.begin_epoch().expect("no other thread begins one");
         let beginning = &raw.time.beginning;
-        let read = || beginning.record_reading(Reading::own(Duration::from_nanos(clock)));
-        let record = || beginning.record_epoch(begun.epoch + 1);
+        let read =
+            || beginning.record_reading(begun.epoch(), Reading::own(Duration::from_nanos(clock)));
+        let record = || beginning.record_epoch(begun.epoch() + 1);
         let all: [&dyn Fn(); 2] = match fault::is(Fault::RecordedFirst) {
             true => [&record, &read],
             false => [&read, &record],
@@ -231,19 +228,17 @@ impl ExpiringProcesses {
     }
 
     fn die(&self, process: usize) {
-        // Release: the kernel ends the lock of a process after all that the process has done.
-        self.dead[process].store(1, Ordering::Release);
+        self.locks.die(process);
     }
 
     /// Process `by` repairs what `process` has left, if that is dead.
     pub fn repair(&self, by: usize, process: usize) -> bool {
         let raw = &self.filters[by].0;
         let early = fault::is(Fault::RepairTrustsOldNow).then(|| raw.moment());
-        // Acquire: pairs with the Release of `die`.
-        let dead = self.dead[process].load(Ordering::Acquire) == 1;
-        let dead = faulty!(dead, FalseDeath => true);
+        let dead = self.locks.claim(process);
         if dead {
             raw.repair_by(process, &|| early.unwrap_or_else(|| raw.moment()));
+            self.locks.end_claim(process);
         }
         dead
     }

@@ -214,3 +214,6 @@ impl Place {
             .give_back(self.turn, self.number % self.all.places_of_member);
     }
 }
+
+#[cfg(all(test, feature = "shared"))]
+mod tests;

@@ -151,7 +151,7 @@ impl<L: Layout> RawFilter<L> {
         }
         let entry = Entry::new(entry);
         let fingerprint = L::fingerprint(entry);
-        if !(1 << L::MAX_LEVEL..=L::LARGEST).contains(&fingerprint.bits()) {
+        if !L::is_of_item(fingerprint) {
             return None;
         }
         let to = alternate(fingerprint, from, buckets);
@@ -293,3 +293,6 @@ impl Crew {
         1..self.lines.len() / super::LINE_WORDS
     }
 }
+
+#[cfg(all(test, feature = "shared"))]
+mod tests;

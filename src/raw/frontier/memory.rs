@@ -43,9 +43,8 @@ impl ScanError for SnapshotError {
         Self::Memory { buckets }
     }
 
-    /// The copy of a filter has no other error.
     fn without_seat(buckets: usize) -> Self {
-        Self::Memory { buckets }
+        Self::Io(io::Error::without_seat(buckets))
     }
 }
 

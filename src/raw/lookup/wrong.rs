@@ -29,8 +29,10 @@ pub(super) fn contains<L: Layout>(raw: &RawFilter<L>, class: Class) -> bool {
     };
     // Where the words are quiet only, what was found is taken for an answer on purpose.
     let (settled, found) = now.match_settled(p, q, class.fingerprint, hint);
-    let [p, q] = [p, q].map(|bits| Word::<L>::unpack(bits.0));
-    let quiet = Word::<L>::both_unmarked(p, q) && !p.is_reserved() && !q.is_reserved();
+    let words = [p, q].map(|bits| raw.table.decode(bits));
+    let quiet = words
+        .iter()
+        .all(|word| word.is_unmarked() && !word.is_reserved());
     let settled = settled || quiet && fault::is(Fault::ContainsAnyPlane);
     let valid = fault::is(Fault::ContainsNoValidate) || version.validate();
     if settled && valid && is_still(raw, now) {
@@ -40,7 +42,7 @@ pub(super) fn contains<L: Layout>(raw: &RawFilter<L>, class: Class) -> bool {
     if any_level && quiet && found {
         return true;
     }
-    let splitting = !Word::<L>::both_in_phase(p, q, hint);
+    let splitting = !Word::<L>::are_at_hint(p, q, hint);
     if splitting && let Some(present) = try_look_up(raw, class) {
         return present;
     }

@@ -24,7 +24,7 @@ pub(super) fn try_refresh<L: Layout>(
     let is_still = |now| fault::is(Fault::RefreshNoSecondNow) || raw.time.is_still(now);
     let now = raw.time.now();
     let version = raw.versions.of(class).observe();
-    let (p, q) = raw.table.view().load_pair_for_update(class);
+    let (p, q, _) = raw.table.view().load_pair_for_update(class);
     for loaded in [p, q] {
         let word = loaded.word();
         let young = now.entry(fingerprint);

@@ -33,7 +33,7 @@ impl<L: Layout> RawFilter<L> {
         let fingerprint = class.fingerprint;
         let now = self.time.now();
         let version = self.versions.of(class).observe();
-        let (p, q) = self.table.view().load_pair_for_update(class);
+        let (p, q, _) = self.table.view().load_pair_for_update(class);
         let (word_p, word_q) = (p.word(), q.word());
         let in_p = oldest_in::<L>(word_p, fingerprint, now);
         let in_q = oldest_in::<L>(word_q, fingerprint, now);
@@ -136,7 +136,7 @@ fn oldest_in<L: Layout>(
 }
 
 /// The entry of the live copy whose move is decided but not delivered, with the buckets of its
-/// shadow and its original.
+/// shadow and its original. `None` if these have different tags: no move has made them.
 fn moving<L: Layout>(
     class: Class,
     p: Word<L>,
@@ -144,11 +144,12 @@ fn moving<L: Layout>(
     now: Now<L>,
 ) -> Option<(Entry, usize, usize)> {
     let mark = |word: Word<L>| word.mark_of(class.fingerprint);
-    let (to, buckets) = match (mark(p), mark(q)) {
-        (Some(Mark::Shadow), Some(Mark::Trailing)) => (p, (class.p, class.q)),
-        (Some(Mark::Trailing), Some(Mark::Shadow)) => (q, (class.q, class.p)),
+    let (to, from, buckets) = match (mark(p), mark(q)) {
+        (Some(Mark::Shadow), Some(Mark::Trailing)) => (p, q, (class.p, class.q)),
+        (Some(Mark::Trailing), Some(Mark::Shadow)) => (q, p, (class.q, class.p)),
         _ => return None,
     };
     let entry = to.marked_entry(class.fingerprint);
-    now.is_live(entry).then_some((entry, buckets.0, buckets.1))
+    let is_whole = from.is_marked(Mark::Trailing, entry);
+    (is_whole && now.is_live(entry)).then_some((entry, buckets.0, buckets.1))
 }

@@ -28,7 +28,8 @@ pub(super) fn try_remove<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<
         let q = load(class.q);
         (load(class.p), q)
     } else {
-        raw.table.view().load_pair_for_update(class)
+        let (p, q, _) = raw.table.view().load_pair_for_update(class);
+        (p, q)
     };
     let order = if fault::is(Fault::RemoveHigherFirst) {
         [q, p]

@@ -12,7 +12,7 @@ use crate::{
         layout::{Layout, Word},
         loaded::Loaded,
         time::{Moment, Time},
-        word::{Bits, Bucket},
+        word::Bucket,
     },
 };
 
@@ -39,7 +39,7 @@ pub(super) fn reserve<L: Layout>(
         Fault::UniqueNoReservation => vacancy.own,
         Fault::UniqueSharedToken => {
             let shared = |reserved: Word<L>| Vacancy {
-                reserved: Bits(reserved.pack()),
+                reserved: vacancy.own.encode(reserved),
                 ..vacancy
             };
             let reserved = vacancy.own.word().with_reservation(0).map(shared);

@@ -47,7 +47,7 @@ pub(super) fn replace<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>
         }
         (Fault::PhaseIgnored, _) if old.is_in_phase(new) => {
             // Relaxed: done wrong on purpose, it only has to be a recent phase.
-            let now = Word::<L>::unpack(loaded.atomic.load(Ordering::Relaxed));
+            let now = loaded.decode(Bits(loaded.atomic.load(Ordering::Relaxed)));
             let recent = old.with_phase(now.phase());
             exchange(
                 loaded.replaced_by(recent),
@@ -60,7 +60,7 @@ pub(super) fn replace<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>
 }
 
 fn exchange<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>) -> bool {
-    loaded.exchange(step, Bits(new.pack()))
+    loaded.exchange(step, loaded.encode(new))
 }
 
 /// `new` with the reservation of `old`, if there is still an empty slot for it.

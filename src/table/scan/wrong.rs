@@ -5,7 +5,7 @@ use crate::{
     table::{
         Table,
         layout::{Layout, Word},
-        word::{Bits, Bucket, Mark},
+        word::{Bucket, Mark},
     },
 };
 use std::ops::Range;
@@ -31,12 +31,10 @@ pub(super) fn read_chunk<L: Layout>(
 }
 
 /// [`Bucket::image`] that takes an outline or a shadow for nothing.
-fn without_shadow<W: Bucket>(bits: Bits) -> Bits {
-    let word = W::unpack(bits.0);
+fn without_shadow<W: Bucket>(bits: u64) -> u64 {
+    let word = W::unpack(bits);
     match word.mark() {
-        Some(Mark::Outline | Mark::Shadow) => {
-            Bits(word.without_reservation().without_marked().pack())
-        }
+        Some(Mark::Outline | Mark::Shadow) => word.without_reservation().without_marked().pack(),
         _ => W::image(bits),
     }
 }

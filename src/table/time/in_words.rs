@@ -14,7 +14,10 @@
 //! clock is the base and the kernel's clock together. So its readings only rise, and the time in which
 //! the machine was off does not count.
 
-use super::{Epochs, Timeless, beginning::Beginning};
+use super::{
+    Epochs, Now, Timeless,
+    beginning::{Beginning, KNOWN},
+};
 use crate::{
     fault::{self, faulty},
     memory::{Extra, LINE, Number, Parts, Shared, SharedWord, Storage},
@@ -40,27 +43,29 @@ impl InWords for Timeless {
     }
 }
 
-/// The numbers of a time: the epoch, the one that was swept, the one whose beginning is recorded, that
-/// beginning, the start of the machine, and its base.
-const NUMBERS: usize = 6;
+/// The numbers of a time: the moment, the epoch that was swept, the one whose beginning is recorded, the
+/// beginnings of the last epochs, the start of the machine, and its base.
+const NUMBERS: usize = 3 + KNOWN + 2;
 
 impl InWords for Epochs<Shared> {
     const WORDS: usize = NUMBERS * LINE;
 
     fn in_words(oldest: u64, parts: &mut Parts) -> Option<Self> {
-        let [epoch, swept, recorded, at, boot, base] = numbers(parts)?;
+        let [now, swept, recorded] = numbers(parts)?;
+        let at = numbers(parts)?;
+        let [boot, base] = numbers(parts)?;
         Some(Self {
-            epoch: epoch.into(),
+            now: now.into(),
             swept,
             beginning: Beginning::in_words(recorded, at),
             boots: Some(Box::new(Boots { boot, base })),
-            oldest,
+            most: oldest,
         })
     }
 }
 
-fn numbers(parts: &mut Parts) -> Option<[SharedWord; NUMBERS]> {
-    let numbers: Option<Vec<_>> = (0..NUMBERS).map(|_| SharedWord::in_words(parts)).collect();
+fn numbers<const N: usize>(parts: &mut Parts) -> Option<[SharedWord; N]> {
+    let numbers: Option<Vec<_>> = (0..N).map(|_| SharedWord::in_words(parts)).collect();
     numbers?.try_into().ok()
 }
 
@@ -102,22 +107,34 @@ impl<P: Storage> Epochs<P> {
         latest
     }
 
+    /// In a new filter, whose words are 0, copies are live up to the age E from the beginning: they can be
+    /// merged into it with their ages.
+    pub(crate) fn begin(&self) {
+        let new = Now::of_word(0);
+        // If that fails, another process was faster.
+        self.tick(new, new.with_oldest(self.most));
+    }
+
     /// The epoch and what is noted of it, if they cannot be right. Epochs may begin during the call.
     pub(crate) fn wrong_time(&self) -> Option<u64> {
         // Acquire: as for the calls that go by it.
-        let epoch = || self.epoch.word().load(Ordering::Acquire);
-        let early = faulty!(None, EpochFirst => Some(epoch()));
+        let now = || Now::of_word(self.now.word().load(Ordering::Acquire));
+        let early = faulty!(None, EpochFirst => Some(now()));
         // Acquire: the epochs with these numbers have begun.
         let order = fault::order(Step::Swept, Ordering::Acquire);
         let (swept, next) = (self.swept.word().load(order), self.beginning.next());
         // The epoch comes last, so it is at least as late as these two.
-        let epoch = early.unwrap_or_else(epoch);
+        let now = early.unwrap_or_else(now);
+        let epoch = now.epoch();
+        if now.oldest() > self.most || now.uncounted() > self.most {
+            return Some(now.word());
+        }
         (epoch > END || swept > epoch || next > epoch + 1).then_some(epoch.max(swept).max(next))
     }
 }
 
 /// No filter reaches this epoch.
-const END: u64 = 1 << 62;
+const END: u64 = 1 << (Now::EPOCH_BITS - 1);
 
 impl Boots {
     fn store(&self, boot: u64, base: u64) {

@@ -30,7 +30,7 @@ use super::{Bits, Bucket, Mark, Minus};
 use crate::table::{
     entry::{Entry, Fingerprint},
     word::{
-        Phases,
+        Hint, Phases,
         lanes::{Masks, PackedLayout, fingerprint_of},
     },
 };
@@ -97,8 +97,7 @@ impl<L: PackedLayout> Bucket for Packed<L> {
     }
 
     #[inline(always)]
-    fn match_settled(p: Bits, q: Bits, fingerprint: Fingerprint, hint: Self) -> (bool, bool) {
-        let (p, q) = (Self::unpack(p.0), Self::unpack(q.0));
+    fn match_settled(p: Bits, q: Bits, fingerprint: Fingerprint, hint: Hint) -> (bool, bool) {
         let matches = if L::COUNTS {
             Self::either_has(p, q, fingerprint, hint)
         } else {
@@ -108,9 +107,9 @@ impl<L: PackedLayout> Bucket for Packed<L> {
     }
 
     #[inline(always)]
-    fn plus_in_emptier(one: Bits, other: Bits, entry: Entry, hint: Self) -> Option<(bool, Bits)> {
+    fn plus_in_emptier(one: Bits, other: Bits, entry: Entry, hint: Hint) -> Option<(bool, Bits)> {
         if L::COUNTS
-            && let Some(counted) = Self::counted_in_either(one, other, entry)
+            && let Some(counted) = Self::counted_in_either(one, other, entry, hint)
         {
             return Some(counted);
         }
@@ -118,16 +117,14 @@ impl<L: PackedLayout> Bucket for Packed<L> {
     }
 
     #[inline(always)]
-    fn minus_in_first(p: Bits, q: Bits, entry: Entry) -> Minus {
-        match L::COUNTS {
-            true => super::minus_in_first::<Self>(p, q, entry),
-            false => Self::minus_in_first_alike(p, q, entry),
+    fn minus_in_first(p: Bits, q: Bits, entry: Entry, hint: Hint) -> Minus {
+        if !Self::both_settled(p, q, hint) {
+            return Self::minus_in_first_by_word(p, q, entry, hint);
         }
-    }
-
-    #[inline(always)]
-    fn uncounted_in_first(p: Self, q: Self, entry: Entry) -> Option<Minus> {
-        L::COUNTS.then(|| p.uncounted_first(q, fingerprint_of::<L>(entry)))
+        match L::COUNTS {
+            true => Self::uncounted_in_first(p, q, fingerprint_of::<L>(entry), hint),
+            false => Self::minus_in_first_alike(p, q, entry, hint),
+        }
     }
 
     #[inline]
@@ -180,6 +177,13 @@ impl<L: PackedLayout> Bucket for Packed<L> {
         } else {
             !self.has_vacancy()
         }
+    }
+
+    #[inline(always)]
+    fn is_fuller_at_hint(one: Bits, other: Bits, hint: Hint) -> bool {
+        debug_assert!(Self::both_settled(one, other, hint));
+        let [one, other] = [one, other].map(|bits| Self::used(bits.0, Self::lanes_at(hint)));
+        one > other
     }
 
     #[inline(always)]
@@ -390,8 +394,8 @@ impl<L: PackedLayout> Bucket for Packed<L> {
 
     // Snapshots.
 
-    fn image(bits: Bits) -> Bits {
-        let word = Self::unpack(bits.0).without_reservation();
+    fn image(bits: u64) -> u64 {
+        let word = Self::unpack(bits).without_reservation();
         let word = match word.mark() {
             Some(Mark::Outline | Mark::Shadow | Mark::Delivered | Mark::Withheld) => {
                 word.unmarked()
@@ -399,19 +403,19 @@ impl<L: PackedLayout> Bucket for Packed<L> {
             Some(Mark::Trailing | Mark::Killed) => word.without_marked(),
             None => word,
         };
-        Bits(word.bits & !Self::FROZEN)
+        word.bits & !Self::FROZEN
     }
 
     #[inline(always)]
-    fn is_image(bits: Bits) -> bool {
-        let word = Self::unpack(bits.0);
+    fn is_image(bits: u64) -> bool {
+        let word = Self::unpack(bits);
         let lanes = word.lanes();
-        let at_rest = bits.0 & !(lanes.payload | L::PHASE & !Self::FROZEN) == 0;
+        let at_rest = bits & !(lanes.payload | L::PHASE & !Self::FROZEN) == 0;
         // Bits that a slot may still lose: its fingerprint is not 0 without them. A tag by itself is no
         // copy.
         let lost = (1_u64 << L::LAST_LEVEL.saturating_sub(word.level())) - 1;
         let lasting = word.stored_of_fingerprint() & !lost;
-        at_rest && Self::used(bits.0 & (lasting * lanes.ones), lanes) == word.used_slots()
+        at_rest && Self::used(bits & (lasting * lanes.ones), lanes) == word.used_slots()
     }
 }
 

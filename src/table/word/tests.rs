@@ -79,7 +79,7 @@ impl Change {
             WithoutMarked => is_marked.then(|| word.without_marked()),
             WithReservation(token) => for_writers.with_reservation(token),
             WithoutReservation => Some(for_writers),
-            Image => Some(W::unpack(W::image(Bits(word.pack())).0)),
+            Image => Some(W::unpack(W::image(word.pack()))),
         }
     }
 }
@@ -116,7 +116,7 @@ fn said<W: Phases>(word: W, fingerprints: &[u64]) -> String {
         for_writers.has_vacancy(),
         for_writers.occupied(),
     );
-    let is_image = W::is_image(Bits(word.pack()));
+    let is_image = W::is_image(word.pack());
     let phase = (word.level(), word.phase(), word.is_frozen());
     let control = (word.is_reserved(), word.is_unmarked(), is_image);
     format!("{:?}", (residents, held, marked, room, control, phase))
@@ -138,20 +138,12 @@ fn same<L: SemiSorted + PackedLayout>((packed, semi): Both<L>, fingerprints: &[u
 fn pair_is_same<L: SemiSorted + PackedLayout>(p: Both<L>, q: Both<L>, number: u64) {
     let asked = |settled, found| (settled, settled && found);
     let bits = |word: Packed<L>| Bits(word.pack());
-    let (settled, found) = Packed::match_settled(
-        bits(p.0),
-        bits(q.0),
-        Fingerprint::new(number),
-        Packed::<L>::EMPTY,
-    );
+    let (settled, found) =
+        Packed::<L>::match_settled(bits(p.0), bits(q.0), Fingerprint::new(number), Hint::FIXED);
     let of_packed = asked(settled, found);
     let bits = |word: Contents<L>| Bits(word.pack());
-    let (settled, found) = Contents::match_settled(
-        bits(p.1),
-        bits(q.1),
-        Fingerprint::new(number),
-        Contents::<L>::EMPTY,
-    );
+    let (settled, found) =
+        Contents::<L>::match_settled(bits(p.1), bits(q.1), Fingerprint::new(number), Hint::FIXED);
     assert_eq!(
         asked(settled, found),
         of_packed,
@@ -164,7 +156,7 @@ fn pair_is_same<L: SemiSorted + PackedLayout>(p: Both<L>, q: Both<L>, number: u6
         unmarked,
         "{p:?} and {q:?}"
     );
-    assert!(Contents::both_in_phase(p.1, q.1, Contents::EMPTY) && p.1.is_in_phase(q.1));
+    assert!(Contents::<L>::are_at_hint(bits(p.1), bits(q.1), Hint::FIXED) && p.1.is_in_phase(q.1));
     let full = |word: &Both<L>| !word.0.without_reservation().has_vacancy();
     if full(&p) || full(&q) {
         let fuller =

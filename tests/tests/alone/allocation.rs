@@ -1,7 +1,7 @@
 //! When the allocator refuses memory, the filter reports it, stays intact, and grows later.
 
 use crate::limited::{allow, allow_all};
-use guira::{CuckooFilter, ExpiringFilter, InsertError, MemoryError, MergeError};
+use guira::{CuckooFilter, ExpiringFilter, InsertError, MergeError, SnapshotError};
 use std::{io, time::Duration};
 
 /// Inserts items from `next` on until one is refused. Returns the refused item.
@@ -59,14 +59,17 @@ fn merge_without_memory(header: &[u8], block: usize) {
 /// last the memory suffices: a clone needs some KiB for itself.
 fn clone_within<F>(
     block: usize,
-    clone: impl Fn() -> Result<F, MemoryError>,
-    check: impl Fn(MemoryError),
+    clone: impl Fn() -> Result<F, SnapshotError>,
+    check: impl Fn(usize),
 ) -> F {
     for twentieth in 4..20 {
         allow(block * twentieth / 20);
         let cloned = clone();
         allow_all();
-        check(cloned.err().expect("too little memory for the copy"));
+        match cloned.err() {
+            Some(SnapshotError::Memory { buckets, .. }) => check(buckets),
+            other => panic!("too little memory for the copy: {other:?}"),
+        }
     }
     allow(block + (64 << 10));
     let cloned = clone();
@@ -84,8 +87,8 @@ fn clone_without_memory() {
     growing.clear();
     for filter in [fixed, growing] {
         filter.try_extend(0..4_000_u64).expect("room");
-        let check = |error: MemoryError| {
-            assert_eq!(error.buckets, filter.buckets());
+        let check = |buckets| {
+            assert_eq!(buckets, filter.buckets());
             assert_whole(&filter, 4_000);
         };
         let block = filter.buckets() * 8;
@@ -98,8 +101,8 @@ fn clone_without_memory() {
     filter.try_extend(0..2_000_u64).expect("room");
     filter.advance();
     filter.try_extend(2_000..4_000_u64).expect("room");
-    let check = |error: MemoryError| {
-        assert_eq!(error.buckets, filter.buckets());
+    let check = |buckets| {
+        assert_eq!(buckets, filter.buckets());
         assert_eq!((filter.len(), filter.epoch()), (4_000, 1));
         assert!((0..4_000_u64).all(|item| filter.contains(&item)));
     };

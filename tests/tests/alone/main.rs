@@ -7,11 +7,15 @@ mod fork;
 mod limited;
 mod memory_usage;
 mod snapshot_memory;
+#[cfg(target_os = "linux")]
+mod untouched;
 
 fn main() {
     allocation::run();
     memory_usage::run();
     snapshot_memory::run();
+    #[cfg(target_os = "linux")]
+    untouched::run();
     #[cfg(unix)]
     fork::unix::run();
 }

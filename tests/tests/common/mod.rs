@@ -8,6 +8,7 @@ pub(crate) mod event;
 pub(crate) mod example;
 pub(crate) mod filters;
 pub(crate) mod history;
+pub(crate) mod identity;
 pub(crate) mod owned;
 pub(crate) mod round;
 pub(crate) mod shared;

@@ -1,6 +1,6 @@
 //! Snapshots of expiring filters that grow.
 
-use super::{HEADER, TTL, bytes_at_rest, works::fix_checksum};
+use super::{HEADER, TTL, bytes_at_rest, end_of, works::fix_checksum};
 use guira::{ExpiringFilter, SnapshotError};
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -69,7 +69,7 @@ fn what_dies_during_a_snapshot_is_left_out_of_all_planes() {
     let filter = grown(2_000);
     assert!(filter.stats().doublings > 2);
     let mut bytes = bytes_at_rest(&filter);
-    let end = bytes.len() - 20;
+    let end = end_of(&bytes, filter.epochs());
     let live_after = |bytes: &mut [u8], passed: u64| {
         let epoch = filter.epoch() + passed;
         bytes[end..end + 8].copy_from_slice(&epoch.to_le_bytes());

@@ -254,11 +254,14 @@ fn an_impossible_filter_is_refused_by_name() {
         with_number(&bytes, 56, 1),
         SnapshotError::Hasher { .. }
     ));
-    // The epoch at the end, and its age.
-    let end = bytes.len() - 20;
-    let length = filter.epoch_length().as_nanos() as u64;
-    assert!(number(end + 8, length).contains("nanoseconds of the epoch 20000000000"));
-    assert!(number(end + 8, u64::MAX).contains("nanoseconds of the epoch"));
+    // The epoch at the end, and the ages.
+    let end = end_of(&bytes, 3);
+    let ttl = filter.ttl().as_nanos() as u64;
+    let named = format!("nanoseconds of an epoch {}", ttl + 1);
+    assert!(number(end + 8, ttl + 1).contains(&named));
+    assert!(number(end + 8, u64::MAX).contains("nanoseconds of an epoch"));
+    // The next epoch would have begun after this one.
+    assert!(number(end + 8, ttl).contains("nanoseconds of an epoch"));
     assert!(number(end, filter.epoch() - 1).contains("epoch"));
     assert!(number(end, 1 << 63).contains("epoch"));
 }
@@ -298,13 +301,18 @@ fn an_impossible_word_of_the_first_chunk_is_refused() {
     assert!(is_named, "{error}");
 }
 
+/// Where the epoch at the end of a snapshot is, before the ages of as many epochs and the checksum.
+fn end_of(bytes: &[u8], epochs: u32) -> usize {
+    bytes.len() - 4 - 8 * (1 + epochs as usize)
+}
+
 #[test]
 fn copies_that_died_during_the_snapshot_are_left_out() {
     let filter = filter(26, 20, 3);
     filter.insert("ani").expect("room");
     let mut bytes = filter.to_bytes();
-    let end = bytes.len() - 20;
-    for (passed, expected) in [(3, 1), (4, 0), (16, 0), (1 << 61, 0)] {
+    let end = end_of(&bytes, 3);
+    for (passed, expected) in [(3, 1), (4, 0), (16, 0), (1 << 53, 0)] {
         bytes[end..end + 8].copy_from_slice(&u64::to_le_bytes(passed));
         fix_checksum(&mut bytes);
         let restored = ExpiringFilter::from_bytes(&bytes).expect("a snapshot");
@@ -319,7 +327,7 @@ fn copies_that_died_during_the_snapshot_are_left_out() {
 #[test]
 fn a_filter_of_the_last_epoch_has_snapshots() {
     let mut bytes = filter(26, 20, 3).to_bytes();
-    let end = bytes.len() - 20;
+    let end = end_of(&bytes, 3);
     bytes[end..end + 8].copy_from_slice(&(u64::MAX >> 1).to_le_bytes());
     bytes[end + 8..end + 16].copy_from_slice(&7_u64.to_le_bytes());
     fix_checksum(&mut bytes);

@@ -116,6 +116,14 @@ fn the_default_hasher_is_refused_and_the_error_says_what_to_do() {
     assert!(message.contains("`read_from_with_hasher`"));
 }
 
+/// Its results are the same, but filters hash them again.
+#[test]
+fn a_hasher_with_the_results_of_the_default_one_is_another_one() {
+    let filter = CuckooFilter::builder().seed(7).build().expect("a filter");
+    let read = CuckooFilter::read_from_with_hasher(&filter.to_bytes()[..], own(None));
+    assert!(matches!(read, Err(SnapshotError::Hasher { .. })));
+}
+
 /// The default hasher with the same seed is the same hasher, however it is constructed.
 #[test]
 fn the_default_hasher_can_be_given_as_well() {

@@ -54,6 +54,34 @@ fn a_replica_forgets_the_same_items_as_the_primary() {
     step("CF.COMPACT k", Reply::OK, &[], 0);
 }
 
+/// A key that was deleted comes back with its window, on replicas and in the AOF too.
+#[test]
+fn an_insert_creates_a_key_with_its_options_on_a_replica_too() {
+    let (mut primary, mut replica) = (FakeKey::default(), FakeKey::default());
+    let done = ask(
+        &mut primary,
+        "CF.INSERTNX k WINDOW 2 EPOCHS 2 CAPACITY 50 ERROR 0.001 ITEMS a b a",
+    );
+    assert_eq!(done.reply, Reply::Integers(vec![1, 1, 0]));
+    assert_eq!(names(&done), ["CF.MAKE", "CF.INSERT"]);
+    tell(&mut replica, &done);
+    assert_eq!(digest(&primary), digest(&replica));
+    for filter in [&primary, &replica].map(filter) {
+        let window = filter.window().expect("it was requested");
+        assert_eq!((window.length().as_secs(), window.epochs()), (2, 2));
+        assert_eq!(filter.options().capacity, 50);
+    }
+    (0..3).for_each(|_| pass(&[&primary, &replica], 1001));
+    for key in [&mut primary, &mut replica] {
+        assert_eq!(ask(key, "CF.EXISTS k a").reply, Reply::Bool(false));
+    }
+    // The key exists, so only the item is replicated.
+    let done = ask(&mut primary, "CF.INSERTNX k WINDOW 2 ITEMS c");
+    assert_eq!(names(&done), ["CF.INSERT"]);
+    tell(&mut replica, &done);
+    assert_eq!(digest(&primary), digest(&replica));
+}
+
 /// A split does not depend on the epoch, so copies expire at the same time on replica and primary.
 #[test]
 fn a_window_grows_on_a_replica_as_on_the_primary() {

@@ -166,14 +166,17 @@ impl Replies {
     pub(super) fn send(&mut self, stream: &mut Stream) -> io::Result<()> {
         while self.unsent() > 0 || stream.has_unwritten() {
             if self.sent < self.small.len() || self.large == 0 {
-                self.sent += stream.try_write(&self.small[self.sent..])?;
+                let sent = stream.try_write(&self.small[self.sent..])?;
+                self.server.stats.sent(sent);
+                self.sent += sent;
                 continue;
             }
             let pool = &self.server.pools.replies;
-            let sent = self
-                .client
-                .unread
-                .send(pool, |bytes| stream.try_write(bytes));
+            let sent = self.client.unread.send(pool, |bytes| {
+                let sent = stream.try_write(bytes)?;
+                self.server.stats.sent(sent);
+                Ok(sent)
+            });
             self.large = sent.0;
             sent.1?;
         }

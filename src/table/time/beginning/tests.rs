@@ -1,7 +1,6 @@
 //! When an epoch is due, by a clock that may be read at any time.
 
 use super::*;
-use std::cell::Cell;
 
 const LENGTH: Duration = Duration::from_millis(10);
 
@@ -27,11 +26,11 @@ fn at(elapsed: Duration) -> Reading {
 
 /// Nothing is known of this beginning by the clock of a caller.
 fn unknown() -> Beginning {
-    Beginning::in_epoch(u64::MAX, Duration::ZERO)
+    Beginning::in_epoch(u64::MAX, vec![Duration::ZERO])
 }
 
 fn is_due(beginning: &Beginning, epoch: u64, elapsed: Duration) -> bool {
-    beginning.is_due(epoch, LENGTH, || at(elapsed))
+    beginning.is_due(epoch, LENGTH, at(elapsed))
 }
 
 const NANO: Duration = Duration::from_nanos(1);
@@ -77,34 +76,6 @@ fn a_late_record_of_an_epoch_is_void() {
     assert!(is_due(&beginning, 8, micros(60_000)));
 }
 
-/// The reading is from before the look at the record, so the later one of two counts. It was taken
-/// before the first record was complete.
-#[test]
-fn the_clock_is_read_before_the_record() {
-    let beginning = unknown();
-    let read = Cell::new(0);
-    let due = beginning.is_due(3, LENGTH, || {
-        read.set(read.get() + 1);
-        beginning.record(3, at(micros(1_000)));
-        at(micros(9_000))
-    });
-    assert_eq!((due, read.get()), (false, 1));
-    assert!(is_due(&beginning, 3, micros(11_000)), "the record stands");
-}
-
-/// A second reading would be a later one, from after the look at the record.
-#[test]
-fn the_clock_is_read_once() {
-    let beginning = unknown();
-    let read = Cell::new(0);
-    let due = beginning.is_due(3, LENGTH, || {
-        read.set(read.get() + 1);
-        at(micros(1_000 * read.get()))
-    });
-    assert_eq!((due, read.get()), (false, 1));
-    assert!(is_due(&beginning, 3, micros(11_000)));
-}
-
 #[test]
 fn a_reading_before_the_beginning_is_not_due() {
     let beginning = unknown();
@@ -147,18 +118,18 @@ fn an_epoch_is_as_old_as_it_is_due() {
 
 #[test]
 fn the_first_epoch_counts_from_the_start_of_the_own_clock() {
-    let beginning = Beginning::in_epoch(5, micros(7_000));
+    let beginning = Beginning::in_epoch(5, vec![micros(7_000)]);
     let own = |elapsed| Reading::own(micros(elapsed));
     assert_eq!(beginning.age(5, own(0)), Some(micros(7_000)));
-    assert!(!beginning.is_due(5, LENGTH, || own(2_999)));
-    assert!(beginning.is_due(5, LENGTH, || own(3_000)));
+    assert!(!beginning.is_due(5, LENGTH, own(2_999)));
+    assert!(beginning.is_due(5, LENGTH, own(3_000)));
     assert_eq!(beginning.age(4, own(3_000)), None);
     assert_eq!(beginning.age(6, own(3_000)), None);
 }
 
 #[test]
 fn an_age_that_was_carried_over_counts_by_the_clock_of_a_caller_from_its_first_reading() {
-    let beginning = Beginning::in_epoch(5, micros(7_000));
+    let beginning = Beginning::in_epoch(5, vec![micros(7_000)]);
     assert_eq!(beginning.age(5, at(micros(400))), None);
     assert!(!is_due(&beginning, 5, micros(400)));
     assert_eq!(beginning.age(5, at(micros(400))), Some(micros(7_000)));
@@ -177,10 +148,10 @@ fn clocks_are_not_mixed() {
     let beginning = unknown();
     beginning.record(1, at(Duration::ZERO));
     assert_eq!(beginning.age(1, own(1 << 40)), None);
-    assert!(!beginning.is_due(1, LENGTH, || own(1 << 40)));
+    assert!(!beginning.is_due(1, LENGTH, own(1 << 40)));
     // From now on the own clock counts.
-    assert!(!beginning.is_due(1, LENGTH, || own((1 << 40) + 9_999)));
-    assert!(beginning.is_due(1, LENGTH, || own((1 << 40) + 10_000)));
+    assert!(!beginning.is_due(1, LENGTH, own((1 << 40) + 9_999)));
+    assert!(beginning.is_due(1, LENGTH, own((1 << 40) + 10_000)));
     assert!(!is_due(&beginning, 1, Duration::MAX));
     let beginning = unknown();
     beginning.record(1, own(0));
@@ -190,7 +161,7 @@ fn clocks_are_not_mixed() {
 
 #[test]
 fn a_duplicate_knows_what_is_known() {
-    let beginning = Beginning::in_epoch(5, micros(7_000));
+    let beginning = Beginning::in_epoch(5, vec![micros(7_000)]);
     let restored: Beginning = beginning.duplicate();
     assert_eq!(
         restored.age(5, Reading::own(micros(1))),
@@ -200,4 +171,58 @@ fn a_duplicate_knows_what_is_known() {
     let later: Beginning = beginning.duplicate();
     assert_eq!(later.age(6, at(micros(30))), Some(micros(10)));
     assert_eq!(restored.age(6, at(micros(30))), None);
+}
+
+/// What was last seen in an epoch has the TTL before it from the beginning of the next one.
+#[test]
+fn a_copy_dies_one_ttl_after_the_end_of_its_epoch() {
+    let ttl = 3 * LENGTH;
+    let beginning = unknown();
+    let oldest = |now, reading| beginning.oldest_live(now, ttl, at(micros(reading)));
+    beginning.record(7, at(micros(0)));
+    assert_eq!(oldest((7, 3), 29_999), 3, "not before the TTL");
+    // Copies of epoch 6 and before are dead. That one of epoch 7 was seen may be now.
+    assert_eq!(oldest((7, 3), 30_000), 0);
+    beginning.record(8, at(micros(100_000)));
+    assert_eq!(oldest((8, 1), 129_999), 1);
+    assert_eq!(oldest((8, 1), 130_000), 0);
+    beginning.record(9, at(micros(110_000)));
+    for (reading, live) in [(129_999, 2), (130_000, 1), (139_999, 1), (140_000, 0)] {
+        assert_eq!(oldest((9, 2), reading), live, "{reading}");
+    }
+    // Nothing that is dead lives again.
+    assert_eq!(oldest((9, 1), 120_000), 1);
+}
+
+/// Epochs that nobody has recorded began before the next record, and counts as then.
+#[test]
+fn an_epoch_that_was_not_recorded_counts_from_the_next_record() {
+    let beginning = unknown();
+    beginning.record(4, at(micros(0)));
+    // More than are known, and fewer.
+    for (epoch, reading) in [(6, 50_000), (6 + 3 * KNOWN as u64, 90_000)] {
+        beginning.record(epoch, at(micros(reading)));
+        let oldest = |later| beginning.oldest_live((epoch, 2), LENGTH, at(micros(reading + later)));
+        assert_eq!((oldest(9_999), oldest(10_000)), (2, 0), "{epoch}");
+    }
+}
+
+/// The ages of a filter that was restored count by its own clock from the start, and by a caller's
+/// from the first reading.
+#[test]
+fn what_was_known_before_the_filter_was_made_counts() {
+    let ages = || vec![micros(1_000), micros(12_000), micros(25_000)];
+    let made = Beginning::in_epoch(1, ages());
+    let own = |reading| made.oldest_live((1, 3), 3 * LENGTH, Reading::own(micros(reading)));
+    // The epoch before the first one has no number.
+    assert_eq!([0, 4_999, 5_000, 17_999, 18_000].map(own), [3, 3, 2, 2, 1]);
+    let made = Beginning::in_epoch(1, ages());
+    let callers = |reading| made.oldest_live((1, 3), 3 * LENGTH, at(micros(reading)));
+    assert_eq!(callers(90_000), 3, "the first reading is not known");
+    made.record(1, at(micros(90_000)));
+    assert_eq!([94_999, 95_000, 108_000].map(callers), [3, 2, 1]);
+    assert_eq!(
+        made.ages(1, 4, at(micros(90_500))),
+        [1_500, 12_500, 25_500, 25_500].map(micros)
+    );
 }

@@ -10,7 +10,10 @@
 use super::{Bits, Bucket, Mark, Minus, Packed, Phases};
 use crate::table::{
     entry::{Entry, Fingerprint},
-    word::lanes::{Masks, PackedLayout, fingerprint_of},
+    word::{
+        Hint,
+        lanes::{Lanes, Masks, PackedLayout, fingerprint_of},
+    },
 };
 use std::hint::select_unpredictable;
 
@@ -23,12 +26,12 @@ use safe_arch::{
 impl<L: PackedLayout> Packed<L> {
     /// True if any slot of either word holds `fingerprint`, if both words are settled.
     #[inline(always)]
-    pub(super) fn either_has(p: Self, q: Self, fingerprint: Fingerprint, hint: Self) -> bool {
-        let places = hint.places();
-        let broadcast = hint.stored(Entry::untagged(fingerprint)) * places.ones;
+    pub(super) fn either_has(p: Bits, q: Bits, fingerprint: Fingerprint, hint: Hint) -> bool {
+        let places = Self::places_at(hint);
+        let broadcast = Self::stored_at(hint, Entry::untagged(fingerprint)) * places.ones;
         #[cfg(target_feature = "sse2")]
         if !L::HAS_PHASE && matches!(L::LEVELS[0].distance, 16 | 32) {
-            let words = set_i64_m128i(q.bits as i64, p.bits as i64);
+            let words = set_i64_m128i(q.0 as i64, p.0 as i64);
             let different = (words ^ set_splat_i64_m128i(broadcast as i64))
                 & set_splat_i64_m128i(places.fingerprints as i64);
             let equal = match L::LEVELS[0].distance {
@@ -38,8 +41,8 @@ impl<L: PackedLayout> Packed<L> {
             return move_mask_i8_m128i(equal) != 0;
         }
         // As in `either_matches`: in each word exact for its lowest slot that is 0.
-        let zero = |word: Self| {
-            let different = (word.bits ^ broadcast) & places.fingerprints;
+        let zero = |word: Bits| {
+            let different = (word.0 ^ broadcast) & places.fingerprints;
             different.wrapping_sub(places.ones) & !different
         };
         (zero(p) | zero(q)) & places.tops != 0
@@ -70,21 +73,31 @@ impl<L: PackedLayout> Packed<L> {
     /// The question of an insert: returns the first word in which an unmarked slot of the class has
     /// room, with the copy added, and whether that is `other`.
     #[inline(always)]
-    pub(super) fn counted_in_either(one: Bits, other: Bits, entry: Entry) -> Option<(bool, Bits)> {
+    pub(super) fn counted_in_either(
+        one: Bits,
+        other: Bits,
+        entry: Entry,
+        hint: Hint,
+    ) -> Option<(bool, Bits)> {
         let fingerprint = fingerprint_of::<L>(entry);
-        let [one, other] = [one, other].map(|bits| Self::unpack(bits.0));
         // For a new item this is the end. Without a match there is no slot, marked or not.
-        if one.is_in_phase(other) && !Self::either_has(one, other, fingerprint, one) {
+        let alike = Self::are_at_hint(one, other, hint);
+        if alike && !Self::either_has(one, other, fingerprint, hint) {
             return None;
         }
-        Self::counted_in_first(one, other, fingerprint)
+        Self::counted_in_first(one, other, fingerprint, hint)
     }
 
     /// [`counted_in_either`](Self::counted_in_either) for a class that is probably present. It is not
     /// inlined, so that inserts of new items do not set up its constants.
     #[inline(never)]
-    fn counted_in_first(one: Self, other: Self, fingerprint: Fingerprint) -> Option<(bool, Bits)> {
-        let [one, other] = [one, other].map(Self::without_reservation);
+    fn counted_in_first(
+        one: Bits,
+        other: Bits,
+        fingerprint: Fingerprint,
+        hint: Hint,
+    ) -> Option<(bool, Bits)> {
+        let [one, other] = [one, other].map(|bits| Self::decode(bits, hint).without_reservation());
         let found = |word: Self| word.unmarked_with(fingerprint) & word.with_room();
         let in_one = found(one);
         let (in_other, into, tops) = match in_one {
@@ -92,7 +105,7 @@ impl<L: PackedLayout> Packed<L> {
             _ => (false, one, in_one),
         };
         let repeat = (tops & tops.wrapping_neg()) << 1;
-        (tops != 0).then(|| (in_other, Bits(into.bits + repeat)))
+        (tops != 0).then(|| (in_other, Self::from_bits(into.bits + repeat).encode(hint)))
     }
 
     /// The number of copies of `fingerprint` in unmarked slots.
@@ -107,17 +120,24 @@ impl<L: PackedLayout> Packed<L> {
         (0..self.slots()).map(copies).sum()
     }
 
-    /// The question of a remove: the first word, this or `q`, with a slot of `fingerprint`, less one copy.
+    /// The question of a remove: the first of two settled words with a slot of `fingerprint`, less one copy.
     #[inline(always)]
-    pub(super) fn uncounted_first(self, q: Self, fingerprint: Fingerprint) -> Minus {
-        let [of_p, of_q] = [self, q].map(|word| word.with_fingerprint(fingerprint));
+    pub(super) fn uncounted_in_first(
+        p: Bits,
+        q: Bits,
+        fingerprint: Fingerprint,
+        hint: Hint,
+    ) -> Minus {
+        let places = Self::places_at(hint);
+        let stored = Self::stored_at(hint, Entry::untagged(fingerprint));
+        let [of_p, of_q] = [p, q].map(|bits| places.with_stored(bits.0, stored));
         let in_p = of_p != 0;
-        let (from, tops) = select_unpredictable(in_p, (self, of_p), (q, of_q));
+        let (from, tops) = select_unpredictable(in_p, (p, of_p), (q, of_q));
         match tops {
             0 => Minus::Nothing,
             _ => Minus::Taken {
                 in_p,
-                new: Bits(from.less_one(fingerprint, tops).bits),
+                new: Bits(Self::less_one(from.0, &places.lanes, stored, tops)),
             },
         }
     }
@@ -125,19 +145,22 @@ impl<L: PackedLayout> Packed<L> {
     /// The word without one copy of `fingerprint`; the same word if it holds none.
     #[inline(always)]
     pub(super) fn minus_counted(self, fingerprint: Fingerprint) -> Self {
-        self.less_one(fingerprint, self.unmarked_with(fingerprint))
+        let stored = self.stored(Entry::untagged(fingerprint));
+        let tops = self.unmarked_with(fingerprint);
+        Self::from_bits(Self::less_one(self.bits, self.lanes(), stored, tops))
     }
 
-    /// The word less one copy of `fingerprint`, from the lowest of the slots whose top bits are given.
+    /// The word less one copy of a fingerprint, from the lowest of the slots whose top bits are given.
+    /// Slots hold `stored` of that fingerprint.
     #[inline(always)]
-    fn less_one(self, fingerprint: Fingerprint, tops: u64) -> Self {
+    fn less_one(bits: u64, lanes: &Lanes, stored: u64, tops: u64) -> u64 {
         let top = tops & tops.wrapping_neg();
         // The counter is just above the fingerprint. It is 0, or one repeat goes.
         let repeat = top << 1;
-        let has_repeats = self.bits & repeat.wrapping_mul(L::LAST_TAG) != 0;
-        let place = top >> (self.lanes().bits - L::TAG_BITS - 1);
-        let only = self.stored(Entry::untagged(fingerprint)) * place;
-        Self::from_bits(self.bits - select_unpredictable(has_repeats, repeat, only))
+        let has_repeats = bits & repeat.wrapping_mul(L::LAST_TAG) != 0;
+        let place = top >> (lanes.bits - L::TAG_BITS - 1);
+        let only = stored * place;
+        bits - select_unpredictable(has_repeats, repeat, only)
     }
 
     /// The marked word less one copy of its entry: K if that was the last one.

@@ -1,9 +1,12 @@
 //! The matching of fingerprints on the fast path of a lookup.
 
-use super::Packed;
+use super::{Bits, Packed};
 use crate::table::{
     entry::{Entry, Fingerprint},
-    word::lanes::{Masks, PackedLayout},
+    word::{
+        Hint,
+        lanes::{Masks, PackedLayout},
+    },
 };
 #[cfg(target_feature = "sse2")]
 use safe_arch::{
@@ -15,20 +18,21 @@ use safe_arch::{
 impl<L: PackedLayout> Packed<L> {
     /// True if both words are quiet and in the phase of `hint`, which has no control bits.
     #[inline(always)]
-    pub(super) fn both_settled(p: Self, q: Self, hint: Self) -> bool {
-        ((p.bits ^ hint.bits) | (q.bits ^ hint.bits)) & (L::PHASE | L::CONTROL) == 0
+    pub(super) fn both_settled(p: Bits, q: Bits, hint: Hint) -> bool {
+        let hint = hint.bits();
+        ((p.0 ^ hint) | (q.0 ^ hint)) & (L::PHASE | L::CONTROL) == 0
     }
 
     /// True if any slot of either word holds `fingerprint`, if both words are settled.
     #[inline(always)]
-    pub(super) fn either_matches(p: Self, q: Self, fingerprint: Fingerprint, hint: Self) -> bool {
+    pub(super) fn either_matches(p: Bits, q: Bits, fingerprint: Fingerprint, hint: Hint) -> bool {
         #[cfg(target_feature = "sse2")]
         if !L::HAS_PHASE && matches!(L::LEVELS[0].distance, 16 | 32) {
             return Self::either_matches_in_vector(p, q, fingerprint);
         }
-        let lanes = hint.lanes();
-        let broadcast = hint.stored(Entry::untagged(fingerprint)) * lanes.ones;
-        let (p, q) = (p.bits ^ broadcast, q.bits ^ broadcast);
+        let lanes = Self::lanes_at(hint);
+        let broadcast = Self::stored_at(hint, Entry::untagged(fingerprint)) * lanes.ones;
+        let (p, q) = (p.0 ^ broadcast, q.0 ^ broadcast);
         if const { !L::HAS_PHASE && L::LEVELS[0].distance > L::LEVELS[0].bits } {
             Self::either_matches_in_lanes(p, q)
         } else {
@@ -43,8 +47,8 @@ impl<L: PackedLayout> Packed<L> {
     /// compare for the slots of both words.
     #[cfg(target_feature = "sse2")]
     #[inline(always)]
-    fn either_matches_in_vector(p: Self, q: Self, fingerprint: Fingerprint) -> bool {
-        let words = set_i64_m128i(q.bits as i64, p.bits as i64);
+    fn either_matches_in_vector(p: Bits, q: Bits, fingerprint: Fingerprint) -> bool {
+        let words = set_i64_m128i(q.0 as i64, p.0 as i64);
         let equal = match L::LEVELS[0].distance {
             16 => cmp_eq_mask_i16_m128i(words, set_splat_i16_m128i(fingerprint.bits() as i16)),
             _ => cmp_eq_mask_i32_m128i(words, set_splat_i32_m128i(fingerprint.bits() as i32)),

@@ -1,8 +1,8 @@
 //! The phase, which says how the slots lie.
 
-use super::{Bucket, Packed};
+use super::{Bits, Bucket, Packed};
 use crate::table::word::{
-    Phases,
+    Hint, Phases,
     lanes::{Masks, PackedLayout},
 };
 
@@ -27,19 +27,19 @@ impl<L: PackedLayout> Phases for Packed<L> {
         Self::EMPTY.set_phase(2 * u64::from(level))
     }
 
-    fn hint(level: u32, first: u32) -> Self {
-        let plane = (1_u64 << level) - (1 << first);
-        Self::from_bits(Self::at_level(level).bits | plane)
-    }
-
     #[inline(always)]
     fn is_in_phase(self, other: Self) -> bool {
         (self.bits ^ other.bits) & L::PHASE == 0
     }
 
     #[inline(always)]
-    fn both_in_phase(p: Self, q: Self, other: Self) -> bool {
-        ((p.bits ^ other.bits) | (q.bits ^ other.bits)) & L::PHASE == 0
+    fn is_at_hint(word: Bits, hint: Hint) -> bool {
+        (word.0 ^ hint.bits()) & L::PHASE == 0
+    }
+
+    #[inline(always)]
+    fn are_at_hint(p: Bits, q: Bits, hint: Hint) -> bool {
+        ((p.0 ^ hint.bits()) | (q.0 ^ hint.bits())) & L::PHASE == 0
     }
 
     #[inline(always)]

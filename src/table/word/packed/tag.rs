@@ -10,7 +10,7 @@ use super::{Bits, Bucket, Packed};
 use crate::table::{
     entry::{Entry, Fingerprint},
     word::{
-        Phases,
+        Hint, Phases,
         lanes::{LEVELS as MAX_LEVELS, Lanes, Masks, PackedLayout},
     },
 };
@@ -22,30 +22,85 @@ use safe_arch::{
     shr_imm_u32_m128i, sub_i16_m128i, sub_i32_m128i, sub_i64_m128i, sub_saturating_u16_m128i,
     zeroed_m128i,
 };
+use std::fmt;
 
 /// An epoch, and how old a live copy may be in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Now {
-    /// The number of the epoch.
-    pub(crate) epoch: u64,
-    /// E: the age of the oldest live copies.
-    pub(crate) oldest: u64,
+///
+/// All of it is in one word, so that a call reads it by one load, and a single exchange changes it:
+///
+/// ```text
+///  63      60 59       56 55                0
+/// [  oldest  ][ uncounted ][      epoch      ]
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Now(u64);
+
+impl fmt::Debug for Now {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Now")
+            .field("epoch", &self.epoch())
+            .field("oldest", &self.oldest())
+            .field("uncounted", &self.uncounted())
+            .finish()
+    }
 }
 
 impl Now {
-    /// The epoch after this one.
-    pub(crate) fn next(self) -> Self {
-        Self {
-            // Processes may share the number, and any of them may have written it.
-            epoch: self.epoch.wrapping_add(1),
-            ..self
-        }
+    /// The bits of the number of an epoch.
+    pub(crate) const EPOCH_BITS: u32 = 56;
+
+    const OLDEST_FROM: u32 = 60;
+
+    /// The epoch with this number, in which copies are live up to the age `oldest`.
+    pub(crate) const fn new(epoch: u64, oldest: u64) -> Self {
+        let epoch = epoch & ((1 << Self::EPOCH_BITS) - 1);
+        Self(oldest << Self::OLDEST_FROM | epoch)
+    }
+
+    /// The moment in a word, which processes may share, so that it can have any value.
+    #[inline(always)]
+    pub(crate) const fn of_word(word: u64) -> Self {
+        Self(word)
+    }
+
+    #[inline(always)]
+    pub(crate) const fn word(self) -> u64 {
+        self.0
+    }
+
+    /// The number of the epoch.
+    #[inline(always)]
+    pub(crate) const fn epoch(self) -> u64 {
+        self.0 & ((1 << Self::EPOCH_BITS) - 1)
+    }
+
+    /// The age of the oldest live copies, at most E.
+    #[inline(always)]
+    pub(crate) const fn oldest(self) -> u64 {
+        self.0 >> Self::OLDEST_FROM
+    }
+
+    /// The number of epochs that have to begin until the clock may say what is dead
+    /// ([`Epochs::go_by_number`](crate::table::time::Epochs::go_by_number)).
+    pub(crate) const fn uncounted(self) -> u64 {
+        self.0 >> Self::EPOCH_BITS & 15
+    }
+
+    /// The same with another age of the oldest live copies.
+    pub(crate) const fn with_oldest(self, oldest: u64) -> Self {
+        let below = self.0 & ((1 << Self::OLDEST_FROM) - 1);
+        Self(below | oldest << Self::OLDEST_FROM)
+    }
+
+    /// The same with another number of uncounted epochs.
+    pub(crate) const fn with_uncounted(self, epochs: u64) -> Self {
+        Self(self.0 & !(15 << Self::EPOCH_BITS) | epochs << Self::EPOCH_BITS)
     }
 
     /// What a slot holds of a copy that is seen in this epoch.
     #[inline(always)]
     pub(crate) fn entry_of<L: PackedLayout>(self, fingerprint: Fingerprint) -> Entry {
-        let tag = self.epoch & L::LAST_TAG;
+        let tag = self.epoch() & L::LAST_TAG;
         Entry::new(fingerprint.bits() | tag << L::FINGERPRINT_BITS)
     }
 
@@ -53,20 +108,20 @@ impl Now {
     #[inline]
     pub(crate) fn age_of<L: PackedLayout>(self, entry: Entry) -> u64 {
         let tag = entry.bits() >> L::FINGERPRINT_BITS;
-        self.epoch.wrapping_sub(tag) & L::LAST_TAG
+        self.epoch().wrapping_sub(tag) & L::LAST_TAG
     }
 
     /// True if the copy with this entry counts in this epoch.
     #[inline]
     pub(crate) fn has_live<L: PackedLayout>(self, entry: Entry) -> bool {
-        self.age_of::<L>(entry) <= self.oldest
+        self.age_of::<L>(entry) <= self.oldest()
     }
 }
 
 /// The places of fingerprints and tags in a word of one level.
 #[derive(Clone, Copy)]
 pub(super) struct Places {
-    lanes: Lanes,
+    pub(super) lanes: Lanes,
     /// Bit 0 of each fingerprint.
     pub(super) ones: u64,
     /// The top bit of each fingerprint.
@@ -99,6 +154,17 @@ impl Places {
             tags: tag_ones * ((1 << tag_bits) - 1),
             above: tag_ones << tag_bits,
         }
+    }
+
+    /// The top bit of each fingerprint in the word of these bits that is stored as `stored`.
+    #[inline(always)]
+    pub(super) fn with_stored(&self, bits: u64, stored: u64) -> u64 {
+        let &Self {
+            ones, lows, tops, ..
+        } = self;
+        let different = bits ^ (stored * ones);
+        // As in `used`: exact for each slot.
+        (((different & lows) + lows) | different) & tops ^ tops
     }
 }
 
@@ -200,16 +266,22 @@ impl<L: PackedLayout> Packed<L> {
         }
     }
 
+    /// The places in words at the level of the hint.
+    #[inline(always)]
+    pub(super) fn places_at(hint: Hint) -> &'static Places {
+        if L::HAS_PHASE {
+            &Levels::<L>::ALL[hint.level() as usize]
+        } else {
+            Levels::<L>::FIRST
+        }
+    }
+
     /// The top bit of each fingerprint that is `fingerprint`, whatever the tag, and also if there
     /// is a mark. The word must not be reserved.
     #[inline(always)]
     pub(super) fn with_fingerprint(self, fingerprint: Fingerprint) -> u64 {
-        let &Places {
-            ones, lows, tops, ..
-        } = self.places();
-        let different = self.bits ^ (self.stored(Entry::untagged(fingerprint)) * ones);
-        // As in `used`: exact for each slot.
-        (((different & lows) + lows) | different) & tops ^ tops
+        let stored = self.stored(Entry::untagged(fingerprint));
+        self.places().with_stored(self.bits, stored)
     }
 
     /// The bit above the tag of each slot whose tag is dead, be it empty or not, among others.
@@ -219,9 +291,9 @@ impl<L: PackedLayout> Packed<L> {
     #[inline(always)]
     fn carries_if_dead(self, places: &Places, now: Now) -> u64 {
         let (ones, all, above) = (places.tag_ones, places.tags, places.above);
-        let epoch = (now.epoch & L::LAST_TAG) * ones;
+        let epoch = (now.epoch() & L::LAST_TAG) * ones;
         let age = ((epoch | above) - (self.bits & all)) & all;
-        age + (L::LAST_TAG - now.oldest) * ones
+        age + (!now.oldest() & L::LAST_TAG) * ones
     }
 
     /// The bit above the tag of each slot whose fingerprint is not that of `bits`, among others.
@@ -260,10 +332,9 @@ impl<L: PackedLayout> Packed<L> {
         p: Bits,
         q: Bits,
         fingerprint: Fingerprint,
-        hint: Self,
+        hint: Hint,
         now: Now,
     ) -> (bool, bool) {
-        let (p, q) = (Self::unpack(p.0), Self::unpack(q.0));
         let holds = Self::either_holds_live(p, q, fingerprint, hint, now);
         (Self::both_settled(p, q, hint), holds)
     }
@@ -271,7 +342,7 @@ impl<L: PackedLayout> Packed<L> {
     /// True if any slot of either word holds a live copy of `fingerprint`. Both must be quiet, and in
     /// the phase of `hint`.
     #[inline(always)]
-    fn either_holds_live(p: Self, q: Self, fingerprint: Fingerprint, hint: Self, now: Now) -> bool {
+    fn either_holds_live(p: Bits, q: Bits, fingerprint: Fingerprint, hint: Hint, now: Now) -> bool {
         #[cfg(target_feature = "sse2")]
         if const { !L::HAS_PHASE && L::TAG_BITS == 4 } {
             match const { (L::LEVELS[0].distance, L::LEVELS[0].bits) } {
@@ -290,15 +361,17 @@ impl<L: PackedLayout> Packed<L> {
     /// The same as [`either_holds_live`](Self::either_holds_live) on any processor.
     #[inline(always)]
     fn either_holds_live_by_word(
-        p: Self,
-        q: Self,
+        p: Bits,
+        q: Bits,
         fingerprint: Fingerprint,
-        hint: Self,
+        hint: Hint,
         now: Now,
     ) -> bool {
-        let places = hint.places();
-        let fingerprints = hint.stored(Entry::untagged(fingerprint)) * places.ones;
-        let not = |word: Self| {
+        let places = Self::places_at(hint);
+        let fingerprints = Self::stored_at(hint, Entry::untagged(fingerprint)) * places.ones;
+        let not = |word: Bits| {
+            // Only slots are looked at, which the base leaves as they are.
+            let word = Self::unpack(word.0);
             word.carries_unless(places, fingerprints) | word.carries_if_dead(places, now)
         };
         not(p) & not(q) & places.above != places.above
@@ -309,10 +382,10 @@ impl<L: PackedLayout> Packed<L> {
     #[cfg(target_feature = "sse2")]
     #[inline(always)]
     fn either_holds_live_packed(
-        p: Self,
-        q: Self,
+        p: Bits,
+        q: Bits,
         fingerprint: Fingerprint,
-        hint: Self,
+        hint: Hint,
         now: Now,
     ) -> bool {
         let splats = if L::HAS_PHASE {
@@ -320,19 +393,19 @@ impl<L: PackedLayout> Packed<L> {
         } else {
             SplatsOf::<L>::FIRST
         };
-        let words = set_i64_m128i(q.bits as i64, p.bits as i64);
+        let words = set_i64_m128i(q.0 as i64, p.0 as i64);
         let above = m128i::from(splats.above);
         // As in `carries_unless`.
         let all = m128i::from(splats.fingerprints);
-        let fingerprints = hint.stored(Entry::untagged(fingerprint)) * splats.ones;
+        let fingerprints = Self::stored_at(hint, Entry::untagged(fingerprint)) * splats.ones;
         let different = (words ^ set_splat_i64_m128i(fingerprints as i64)) & all;
         let up = set_i64_m128i(0, L::TAG_BITS.into());
         let different = shl_all_u64_m128i(add_i64_m128i(different, all), up);
         // As in `carries_if_dead`.
         let all = m128i::from(splats.tags);
-        let epoch = SplatsOf::<L>::at(&splats.with_tag, now.epoch);
+        let epoch = SplatsOf::<L>::at(&splats.with_tag, now.epoch());
         let age = sub_i64_m128i(epoch, words & all) & all;
-        let dead = add_i64_m128i(age, SplatsOf::<L>::at(&splats.carry, now.oldest));
+        let dead = add_i64_m128i(age, SplatsOf::<L>::at(&splats.carry, now.oldest()));
         let none = cmp_eq_mask_i32_m128i((different | dead) & above, above);
         move_mask_i8_m128i(none) != 0xffff
     }
@@ -344,12 +417,12 @@ impl<L: PackedLayout> Packed<L> {
     /// [`either_holds_live`](Self::either_holds_live) for 15 bits in lanes of 16.
     #[cfg(target_feature = "sse2")]
     #[inline(always)]
-    fn either_holds_live_in_16(p: Self, q: Self, fingerprint: Fingerprint, now: Now) -> bool {
-        let words = set_i64_m128i(q.bits as i64, p.bits as i64);
+    fn either_holds_live_in_16(p: Bits, q: Bits, fingerprint: Fingerprint, now: Now) -> bool {
+        let words = set_i64_m128i(q.0 as i64, p.0 as i64);
         let new = set_splat_i16_m128i(now.entry_of::<L>(fingerprint).bits() as i16);
         let ages = shl_imm_u16_m128i::<1>(sub_i16_m128i(new, words));
         let different = shl_imm_u16_m128i::<4>(ages);
-        let oldest = SplatsOf::<L>::at(&SplatsOf::<L>::AGES_IN_16, now.oldest);
+        let oldest = SplatsOf::<L>::at(&SplatsOf::<L>::AGES_IN_16, now.oldest());
         let dead = sub_saturating_u16_m128i(ages, oldest);
         let live = cmp_eq_mask_i16_m128i(different | dead, zeroed_m128i());
         move_mask_i8_m128i(live) != 0
@@ -358,13 +431,13 @@ impl<L: PackedLayout> Packed<L> {
     /// [`either_holds_live`](Self::either_holds_live) for 30 bits in lanes of 32.
     #[cfg(target_feature = "sse2")]
     #[inline(always)]
-    fn either_holds_live_in_32(p: Self, q: Self, fingerprint: Fingerprint, now: Now) -> bool {
-        let words = set_i64_m128i(q.bits as i64, p.bits as i64);
+    fn either_holds_live_in_32(p: Bits, q: Bits, fingerprint: Fingerprint, now: Now) -> bool {
+        let words = set_i64_m128i(q.0 as i64, p.0 as i64);
         let new = set_splat_i32_m128i(now.entry_of::<L>(fingerprint).bits() as i32);
         let ages = shl_imm_u32_m128i::<2>(sub_i32_m128i(new, words));
         let different = shl_imm_u32_m128i::<4>(ages);
         // Compared as signed numbers: a bit must be free above.
-        let oldest = SplatsOf::<L>::at(&SplatsOf::<L>::AGES_IN_32, now.oldest);
+        let oldest = SplatsOf::<L>::at(&SplatsOf::<L>::AGES_IN_32, now.oldest());
         let dead = cmp_gt_mask_i32_m128i(shr_imm_u32_m128i::<1>(ages), oldest);
         let live = cmp_eq_mask_i32_m128i(different | dead, zeroed_m128i());
         move_mask_i8_m128i(live) != 0

@@ -5,6 +5,7 @@ mod laws;
 
 use super::*;
 use crate::table::layout::{F10x6, F12x5, F15x4, F20x3, F30x2, Growing, Lanes, series};
+use crate::table::word::Base;
 use laws::{image_agrees, operations_agree, split_agrees};
 use proptest::prelude::*;
 use std::ops::Range;
@@ -139,6 +140,16 @@ fn all_operations_agree<L: PackedLayout>(phases: Range<u64>) {
     );
 }
 
+/// The hint of this phase in filters that begin at level 0, and in filters that begin at its level. The
+/// phase may be that of frozen words.
+fn hints_of(phase: u64) -> [Hint; 2] {
+    let level = (phase >> 1) as u32;
+    [0, level].map(|first| {
+        let frozen = (phase & 1) << 58;
+        Hint::of_bits(Hint::new(level, first).bits() | frozen)
+    })
+}
+
 /// The second answer counts only if both words are settled, at the phase of `p`.
 fn match_settled_agrees<L: PackedLayout>(
     p: Packed<L>,
@@ -146,14 +157,16 @@ fn match_settled_agrees<L: PackedLayout>(
     number: u64,
     (settled, matches): (bool, bool),
 ) {
-    let hint = Packed::<L>::EMPTY.set_phase(p.phase());
-    let [of_p, of_q] = [p, q].map(|word| Bits(word.pack()));
-    let answers = Packed::match_settled(of_p, of_q, Fingerprint::new(number), hint);
-    assert_eq!(answers.0, settled, "{p:?}, {q:?}");
+    for hint in hints_of(p.phase()) {
+        let [of_p, of_q] = [p, q].map(|word| word.encode(hint));
+        let fingerprint = Fingerprint::new(number);
+        let answers = Packed::<L>::match_settled(of_p, of_q, fingerprint, hint);
+        assert_eq!(answers.0, settled, "{p:?}, {q:?}");
+        assert!(!settled || answers.1 == matches, "{number} in {p:?}, {q:?}");
+    }
     if !settled {
         return;
     }
-    assert_eq!(answers.1, matches, "{number} in {p:?}, {q:?}");
     // The other ways to match that the layout allows, which this processor does not take.
     let lanes = p.lanes();
     let broadcast = p.stored(Entry::new(number)) * lanes.ones;
@@ -168,12 +181,12 @@ fn match_settled_agrees<L: PackedLayout>(
 
 /// An insert and a remove do to two words what they do to each by itself, whatever the hint.
 fn writes_agree<L: PackedLayout>(p: Packed<L>, q: Packed<L>, number: u64) {
-    let (entry, words) = (Entry::new(number), [p, q].map(|word| Bits(word.pack())));
-    let by_word = crate::table::word::plus_in_emptier::<Packed<L>>(words[0], words[1], entry);
+    let entry = Entry::new(number);
     let phases = [p.phase(), if L::HAS_PHASE { p.phase() ^ 2 } else { 0 }];
-    for phase in phases {
-        let hint = Packed::<L>::EMPTY.set_phase(phase);
-        let plus = Packed::<L>::plus_in_emptier(words[0], words[1], entry, hint);
+    for hint in phases.into_iter().flat_map(hints_of) {
+        let [of_p, of_q] = [p, q].map(|word| word.encode(hint));
+        let by_word = crate::table::word::plus_in_emptier::<Packed<L>>(of_p, of_q, entry, hint);
+        let plus = Packed::<L>::plus_in_emptier(of_p, of_q, entry, hint);
         assert_eq!(plus, by_word, "{number} into {p:?}, {q:?} by {hint:?}");
     }
     let of = |minus: Minus| match minus {
@@ -181,9 +194,12 @@ fn writes_agree<L: PackedLayout>(p: Packed<L>, q: Packed<L>, number: u64) {
         Minus::Nothing => Err(true),
         Minus::Marked => Err(false),
     };
-    let by_word = crate::table::word::minus_in_first::<Packed<L>>(words[0], words[1], entry);
-    let minus = Packed::<L>::minus_in_first(words[0], words[1], entry);
-    assert_eq!(of(minus), of(by_word), "{number} out of {p:?}, {q:?}");
+    for hint in phases.into_iter().flat_map(hints_of) {
+        let [of_p, of_q] = [p, q].map(|word| word.encode(hint));
+        let by_word = crate::table::word::minus_in_first::<Packed<L>>(of_p, of_q, entry, hint);
+        let minus = Packed::<L>::minus_in_first(of_p, of_q, entry, hint);
+        assert_eq!(of(minus), of(by_word), "{number} out of {p:?}, {q:?}");
+    }
 }
 
 /// Over all pairs of words: what the fast path of a lookup asks.
@@ -382,24 +398,29 @@ real_layouts! {
 /// For each level at which a filter can begin.
 #[test]
 fn hints_say_plane_and_phase() {
-    type Hint = Packed<Growing>;
+    type Word = Packed<Growing>;
     let levels = levels::<Growing>() as u32;
     for first in 0..levels {
-        let hints: Vec<Hint> = (first..levels).map(|it| Packed::hint(it, first)).collect();
-        assert!(hints.is_sorted_by_key(|hint| hint.pack()));
+        let base = u64::of_first(first);
+        let hints: Vec<Hint> = (first..levels).map(|it| Hint::new(it, first)).collect();
+        assert!(hints.is_sorted_by_key(|hint| hint.bits()));
+        assert_eq!(base.subtract_from(Word::at_level(first).pack()), Bits(0));
         for (level, &hint) in (first..).zip(&hints) {
             assert_eq!(hint.level(), level);
             for fingerprint in [1 << 39, 0xaa_aaaa_aaaa, (1 << 40) - 1] {
-                let plane = (fingerprint & hint.pack()) >> first;
+                let plane = hint.plane_bits(fingerprint) >> first;
                 assert_eq!(
                     plane,
                     (fingerprint & ((1 << level) - 1)) >> first,
                     "level {level}"
                 );
-                let word = Hint::at_level(level).plus(Entry::new(fingerprint));
-                assert!(word.is_in_phase(hint) && !word.frozen().is_in_phase(hint));
+                let word = Word::at_level(level).plus(Entry::new(fingerprint));
+                let [bits, frozen] = [word, word.frozen()].map(|word| word.encode(hint));
+                assert_eq!(bits, base.subtract_from(word.pack()));
+                assert_eq!(Word::decode(bits, hint), word);
+                assert!(Word::is_at_hint(bits, hint) && !Word::is_at_hint(frozen, hint));
                 for (other, &later) in (first..).zip(&hints) {
-                    assert_eq!(Packed::both_in_phase(word, word, later), other == level);
+                    assert_eq!(Word::are_at_hint(bits, bits, later), other == level);
                 }
             }
         }

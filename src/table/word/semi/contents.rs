@@ -9,7 +9,7 @@ mod packing;
 use super::{Heads, SemiSorted, TOKENS, either_holds};
 use crate::table::{
     entry::{Entry, Fingerprint},
-    word::{Bits, Bucket, Mark, Minus, Phases, plus_in_emptier},
+    word::{Bits, Bucket, Hint, Mark, Minus, Phases, plus_in_emptier},
 };
 use lanes::low;
 use std::{fmt, hint::select_unpredictable, marker::PhantomData};
@@ -47,7 +47,7 @@ impl<L: SemiSorted> Contents<L> {
     #[cold]
     #[inline(never)]
     fn plus_in_emptier_among_marks(one: Bits, other: Bits, entry: Entry) -> Option<(bool, Bits)> {
-        plus_in_emptier::<Self>(one, other, entry)
+        plus_in_emptier::<Self>(one, other, entry, Hint::FIXED)
     }
 
     /// This one, or if `is_other` the other one. Both are quiet.
@@ -91,7 +91,7 @@ impl<L: SemiSorted> Bucket for Contents<L> {
 
     /// The bounds of the table say that a word is quiet, and so that it is settled.
     #[inline(always)]
-    fn match_settled(p: Bits, q: Bits, fingerprint: Fingerprint, _hint: Self) -> (bool, bool) {
+    fn match_settled(p: Bits, q: Bits, fingerprint: Fingerprint, _hint: Hint) -> (bool, bool) {
         match either_holds::<L>(p.0, q.0, fingerprint) {
             Some(found) => (true, found),
             None => (false, false),
@@ -99,7 +99,7 @@ impl<L: SemiSorted> Bucket for Contents<L> {
     }
 
     #[inline(always)]
-    fn plus_in_emptier(one: Bits, other: Bits, entry: Entry, _hint: Self) -> Option<(bool, Bits)> {
+    fn plus_in_emptier(one: Bits, other: Bits, entry: Entry, _hint: Hint) -> Option<(bool, Bits)> {
         let (Some(of_one), Some(of_other)) = (Self::quiet(one), Self::quiet(other)) else {
             return Self::plus_in_emptier_among_marks(one, other, entry);
         };
@@ -110,7 +110,7 @@ impl<L: SemiSorted> Bucket for Contents<L> {
     }
 
     #[inline(always)]
-    fn minus_in_first(p: Bits, q: Bits, entry: Entry) -> Minus {
+    fn minus_in_first(p: Bits, q: Bits, entry: Entry, _hint: Hint) -> Minus {
         let (Some(p), Some(q)) = (Self::quiet(p), Self::quiet(q)) else {
             return Minus::Marked;
         };
@@ -300,22 +300,22 @@ impl<L: SemiSorted> Bucket for Contents<L> {
     // Snapshots.
 
     #[inline(always)]
-    fn image(bits: Bits) -> Bits {
-        if bits.0 >> L::SHIFT < L::MARKED {
+    fn image(bits: u64) -> u64 {
+        if bits >> L::SHIFT < L::MARKED {
             // Quiet: it is at rest.
             return bits;
         }
-        let rest = Self::unpack(bits.0).without_reservation();
+        let rest = Self::unpack(bits).without_reservation();
         let rest = match rest.mark {
             Some(Mark::Trailing | Mark::Killed) => rest.without_marked(),
             _ => rest.unmarked(),
         };
-        Bits(rest.pack())
+        rest.pack()
     }
 
     #[inline(always)]
-    fn is_image(bits: Bits) -> bool {
-        Self::quiet(bits).is_some_and(Self::is_in_order)
+    fn is_image(bits: u64) -> bool {
+        Self::quiet(Bits(bits)).is_some_and(Self::is_in_order)
     }
 }
 

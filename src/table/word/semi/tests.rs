@@ -39,7 +39,7 @@ layouts! {
 }
 
 fn is_image<L: SemiSorted>(bits: u64) -> bool {
-    Contents::<L>::is_image(Bits(bits))
+    Contents::<L>::is_image(bits)
 }
 
 const MARKED: [Mark; 5] = [

@@ -54,13 +54,13 @@ fn agrees<L: PackedLayout>(word: Packed<L>, fingerprint: Fingerprint) {
     let most = 1 << L::TAG_BITS;
     assert_eq!(word.copies(fingerprint), sum(&copies), "{context}");
     assert_eq!(word.has(fingerprint), !copies.is_empty(), "{context}");
-    let bits = Bits(word.pack());
+    let hint = Hint::new(word.level(), word.level() / 2);
+    let bits = word.encode(hint);
     let entry = Entry::untagged(fingerprint);
 
-    let empty = Packed::<L>::EMPTY.set_phase(word.phase());
-    for (p, q) in [(word, empty), (empty, word)] {
-        let (p, q) = (Bits(p.pack()), Bits(q.pack()));
-        let (settled, found) = Packed::match_settled(p, q, fingerprint, empty);
+    let empty = Packed::<L>::EMPTY.set_phase(word.phase()).encode(hint);
+    for (p, q) in [(bits, empty), (empty, bits)] {
+        let (settled, found) = Packed::<L>::match_settled(p, q, fingerprint, hint);
         assert_eq!(settled, word.is_unmarked(), "{context}");
         assert!(!settled || found != copies.is_empty(), "{context}");
     }
@@ -85,10 +85,10 @@ fn agrees<L: PackedLayout>(word: Packed<L>, fingerprint: Fingerprint) {
     assert_eq!(less.mark(), word.mark(), "{context}");
 
     let has_room = copies.iter().any(|&copies| copies < most);
-    let counted = Packed::<L>::counted_in_either(bits, Bits(empty.pack()), entry);
+    let counted = Packed::<L>::counted_in_either(bits, empty, entry, hint);
     assert_eq!(counted.is_some(), has_room, "{context}");
     if let Some((in_other, new)) = counted {
-        let new = Packed::<L>::unpack(new.0);
+        let new = Packed::<L>::decode(new, hint);
         assert!(!in_other, "{context}");
         assert_eq!(sum(&naive(new, fingerprint)), sum(&copies) + 1, "{context}");
         assert_eq!(new.occupied(), word.occupied(), "{context}");
@@ -98,15 +98,15 @@ fn agrees<L: PackedLayout>(word: Packed<L>, fingerprint: Fingerprint) {
             "{context}"
         );
         assert_eq!(new.repeats(), word.repeats() + 1, "{context}");
-        let found = Packed::<L>::counted_in_either(Bits(empty.pack()), bits, entry);
+        let found = Packed::<L>::counted_in_either(empty, bits, entry, hint);
         assert!(found.is_some_and(|(in_other, _)| in_other), "{context}");
     }
-    match Packed::<L>::minus_in_first(Bits(empty.pack()), bits, entry) {
+    match Packed::<L>::minus_in_first(empty, bits, entry, hint) {
         Minus::Marked => assert!(!word.is_unmarked(), "{context}"),
         Minus::Nothing => assert!(copies.is_empty(), "{context}"),
         Minus::Taken { in_p, new } => {
             assert!(!in_p, "{context}");
-            assert_eq!(new.0, less.pack(), "{context}");
+            assert_eq!(new, less.encode(hint), "{context}");
         }
     }
 

@@ -51,15 +51,15 @@ fn agrees<L: PackedLayout>(word: Packed<L>, fingerprint: Fingerprint, now: Now) 
         oldest.is_none_or(|entry| live.contains(&entry)),
         "{context}"
     );
-    let other = Packed::<L>::EMPTY.set_phase(word.phase());
-    for (p, q) in [(word, other), (other, word)] {
-        let (p, q) = (Bits(p.pack()), Bits(q.pack()));
-        let (settled, found) = Packed::match_settled_live(p, q, fingerprint, other, now);
+    let hint = Hint::new(word.level(), word.level() / 2);
+    let other = Packed::<L>::EMPTY.set_phase(word.phase()).encode(hint);
+    let bits = word.encode(hint);
+    for (p, q) in [(bits, other), (other, bits)] {
+        let (settled, found) = Packed::<L>::match_settled_live(p, q, fingerprint, hint, now);
         assert_eq!(settled, word.is_unmarked(), "{context}");
         assert!(!settled || found != live.is_empty(), "{context}");
         // As processors without these vectors compare.
-        let [p, q] = [p, q].map(|bits| Packed::<L>::unpack(bits.0));
-        let found = Packed::either_holds_live_by_word(p, q, fingerprint, other, now);
+        let found = Packed::<L>::either_holds_live_by_word(p, q, fingerprint, hint, now);
         assert!(!settled || found != live.is_empty(), "{context}");
     }
 }
@@ -100,7 +100,7 @@ fn every_tiny_word_agrees() {
             let word = word_of::<Tiny>(entries.clone(), mark);
             for epoch in 0..5 {
                 for oldest in 0..3 {
-                    let now = Now { epoch, oldest };
+                    let now = Now::new(epoch, oldest);
                     dead_agrees(word, now);
                     for fingerprint in 1..4 {
                         agrees(word, Fingerprint::new(fingerprint), now);
@@ -128,7 +128,7 @@ macro_rules! words_agree {
                 epoch: u64,
                 oldest in 0..(1_u64 << <$layout>::TAG_BITS) - 2,
             ) {
-                let now = Now { epoch, oldest };
+                let now = Now::new(epoch, oldest);
                 let mark = marked.then_some(Mark::Delivered);
                 let word = word_of::<$layout>(entries.iter().copied(), mark);
                 dead_agrees(word, now);
@@ -149,14 +149,11 @@ words_agree! {
 
 #[test]
 fn a_copy_is_live_for_e_epochs_after_its_own() {
-    for epoch in [0, 3, u64::MAX - 5] {
-        let entry = Now { epoch, oldest: 12 }.entry_of::<E11x4>(Fingerprint::new(7));
+    for epoch in [0, 3, (1 << 56) - 5] {
+        let entry = Now::new(epoch, 12).entry_of::<E11x4>(Fingerprint::new(7));
         assert_eq!(E11x4::fingerprint(entry), Fingerprint::new(7));
         for later in 0..16 {
-            let now = Now {
-                epoch: epoch.wrapping_add(later),
-                oldest: 12,
-            };
+            let now = Now::new(epoch.wrapping_add(later), 12);
             assert_eq!(now.age_of::<E11x4>(entry), later);
             assert_eq!(now.has_live::<E11x4>(entry), later <= 12);
         }
@@ -195,7 +192,7 @@ fn split_agrees<L: PackedLayout>(word: Packed<L>, low: u64) {
         "{word:?}"
     );
     for part in [word, stays, goes] {
-        let bits = Bits(part.unmarked().pack());
+        let bits = part.unmarked().pack();
         assert!(Packed::<L>::is_image(bits), "{part:?}");
     }
 }
@@ -211,7 +208,7 @@ proptest! {
         epoch: u64,
         oldest in 0..14_u64,
     ) {
-        let now = Now { epoch, oldest };
+        let now = Now::new(epoch, oldest);
         // Few fingerprints, so that many are equal.
         let kept = match few {
             true => !(GrowingExpiring::FINGERPRINT >> level) | 3 << (38 - level),

@@ -259,11 +259,11 @@ pub(super) fn image_agrees<L: PackedLayout>(naive: &Naive) {
 }
 
 fn image_of<L: PackedLayout>(word: Packed<L>) -> Packed<L> {
-    Packed::unpack(Packed::<L>::image(Bits(word.pack())).0)
+    Packed::unpack(Packed::<L>::image(word.pack()))
 }
 
 fn is_image<L: PackedLayout>(word: Packed<L>) -> bool {
-    Packed::<L>::is_image(Bits(word.pack()))
+    Packed::<L>::is_image(word.pack())
 }
 
 fn is_image_agrees<L: PackedLayout>(naive: &Naive) {

@@ -1,7 +1,7 @@
 //! Each operation on a word, or on a pair of words, against its plain meaning.
 
 use super::*;
-use crate::table::word::Minus;
+use crate::table::word::{Hint, Minus};
 
 /// Checks that `contents` and their word agree with `expected`.
 #[track_caller]
@@ -73,9 +73,9 @@ pub(super) fn operations_agree<L: SemiSorted>(naive: &Naive, fingerprints: &[u64
     if let Some((Mark::Outline | Mark::Shadow | Mark::Delivered, fingerprint)) = naive.marked {
         image = image.plus(fingerprint);
     }
-    let at_rest = Contents::<L>::image(Bits(word));
-    same(Contents::<L>::unpack(at_rest.0), &image);
-    assert!(is_image::<L>(at_rest.0));
+    let at_rest = Contents::<L>::image(word);
+    same(Contents::<L>::unpack(at_rest), &image);
+    assert!(is_image::<L>(at_rest));
     let is_quiet = naive.marked.is_none() && naive.token.is_none();
     assert_eq!(is_image::<L>(word), is_quiet, "{naive:?}");
 
@@ -157,7 +157,7 @@ pub(super) fn writes_agree<L: SemiSorted>(p: &Naive, q: &Naive, fingerprints: &[
             words[0],
             words[1],
             Entry::new(fingerprint),
-            Contents::EMPTY,
+            Hint::FIXED,
         );
         assert_eq!(plus.is_some(), vacant != [false; 2], "{p:?} and {q:?}");
         if let Some((in_q, Bits(new))) = plus {
@@ -173,7 +173,8 @@ pub(super) fn writes_agree<L: SemiSorted>(p: &Naive, q: &Naive, fingerprints: &[
         let less = p.minus(fingerprint).map(|it| (true, it));
         let less = less.or_else(|| Some((false, q.minus(fingerprint)?)));
         let less = less.map(|(in_p, it)| (in_p, Bits(it.word::<L>())));
-        match Contents::<L>::minus_in_first(words[0], words[1], Entry::new(fingerprint)) {
+        let entry = Entry::new(fingerprint);
+        match Contents::<L>::minus_in_first(words[0], words[1], entry, Hint::FIXED) {
             Minus::Taken { in_p, new } => assert_eq!(Some((in_p, new)), less),
             Minus::Nothing => assert_eq!(less, None, "{fingerprint} in {p:?} and {q:?}"),
             Minus::Marked => assert!(!quiet, "{p:?} and {q:?}"),

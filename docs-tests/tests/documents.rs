@@ -6,7 +6,7 @@
 //!   exist.
 //! * The pages list every command and every statistic.
 //! * Links, paths and section numbers lead somewhere.
-//! * Each line of a page is one sentence.
+//! * Each page says who reads it, and each of its lines is one sentence.
 
 mod common {
     pub(crate) mod cards;
@@ -392,6 +392,29 @@ fn every_link_of_a_page_leads_somewhere() {
         }
     }
     assert!(checked > 100, "{checked}");
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// The first line below the title names the readers.
+#[test]
+fn every_page_says_who_reads_it() {
+    let mut missing = Vec::new();
+    for page in files::with_extension("md") {
+        let text = files::read(&page);
+        let Some(text) = text.strip_prefix("# ") else {
+            // A template, and no page.
+            assert!(
+                text.starts_with("<!--"),
+                "{} has no title",
+                files::name(&page)
+            );
+            continue;
+        };
+        let first = text.lines().skip(1).find(|line| !line.is_empty());
+        if !first.is_some_and(|line| line.starts_with("For ")) {
+            missing.push(files::name(&page));
+        }
+    }
     assert!(missing.is_empty(), "{missing:#?}");
 }
 

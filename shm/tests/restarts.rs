@@ -1,0 +1,143 @@
+//! Processes that take and leave seats at the same time. Here each one is a thread with a filter of its own.
+//!
+//! No test of this file forks: a child would keep the lock of a seat that is being taken.
+#![cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#![expect(unsafe_code, reason = "files are opened")]
+#![allow(dead_code)]
+
+mod common;
+
+use common::{builder, directory, open};
+use guira_shm::{AttachError, OpenError, Participants, SharedFilter};
+use std::{fs, path::Path};
+
+/// The word of the first seat.
+const SEATS: u64 = 64;
+
+/// All processes of a filter with as many seats are killed, and start again at the same time. Here each one
+/// is a thread, and its death is the word that a dead process leaves.
+#[test]
+fn processes_that_start_again_together_find_seats() {
+    use std::{
+        env,
+        sync::{Barrier, Mutex},
+    };
+    const PROCESSES: usize = 6;
+    let rounds = env::var("GUIRA_SHM_RESTARTS").map_or(500, |rounds| rounds.parse().unwrap());
+    let directory = directory();
+    let file = directory.path().join("filter");
+    // SAFETY: no other program knows the directory of this test.
+    drop(unsafe { SharedFilter::create_for(&file, builder(100), PROCESSES) }.unwrap());
+    let barrier = Barrier::new(PROCESSES);
+    let failures = Mutex::new(Vec::new());
+    let process = |number: usize| {
+        for round in 0..rounds {
+            set_word(&file, SEATS + number as u64, 1);
+            barrier.wait();
+            // SAFETY: as above.
+            let filter = unsafe { SharedFilter::open(&file) };
+            let has_seat = filter.is_ok();
+            barrier.wait();
+            // An assertion here would leave the other threads at the barrier.
+            if !has_seat {
+                failures
+                    .lock()
+                    .unwrap()
+                    .push(format!("round {round}: {filter:?}"));
+            } else if number == 0 {
+                let Participants { in_use, deaths, .. } = filter.as_ref().unwrap().participants();
+                if (in_use, deaths) != (PROCESSES, (PROCESSES * (round + 1)) as u64) {
+                    failures
+                        .lock()
+                        .unwrap()
+                        .push(format!("round {round}: {in_use} {deaths}"));
+                }
+            }
+            barrier.wait();
+            drop(filter);
+            barrier.wait();
+        }
+    };
+    std::thread::scope(|scope| {
+        for number in 0..PROCESSES {
+            let process = &process;
+            scope.spawn(move || process(number));
+        }
+    });
+    assert_eq!(failures.into_inner().unwrap(), Vec::<String>::new());
+}
+
+/// Stores a word of the file.
+fn set_word(file: &Path, at: u64, word: u64) {
+    use std::os::unix::fs::FileExt;
+    let file = fs::OpenOptions::new().write(true).open(file).unwrap();
+    file.write_all_at(&word.to_ne_bytes(), 8 * at).unwrap();
+}
+
+/// A process that repairs or takes the only seat is no reason to refuse another one, which waits for it.
+#[test]
+fn a_seat_that_another_process_looks_at_is_not_taken() {
+    use nix::{
+        fcntl::{FcntlArg, fcntl},
+        libc,
+    };
+    // The claim of the first seat.
+    const CLAIM: i64 = (1 << 62) + 1;
+    let directory = directory();
+    let file = directory.path().join("filter");
+    for word in [0, 1] {
+        let path = file.with_extension(word.to_string());
+        // SAFETY: no other program knows the directory of this test.
+        drop(unsafe { SharedFilter::create_for(&path, builder(100), 1) }.unwrap());
+        // Free, or left by a dead process.
+        set_word(&path, SEATS, word);
+        let other = fs::File::options().read(true).write(true).open(&path);
+        let other = other.unwrap();
+        let range = libc::flock {
+            l_type: libc::F_WRLCK as libc::c_short,
+            l_whence: libc::SEEK_SET as libc::c_short,
+            l_start: CLAIM,
+            l_len: 1,
+            l_pid: 0,
+        };
+        fcntl(&other, FcntlArg::F_OFD_SETLK(&range)).unwrap();
+        // While the claim lasts, the seat is not free.
+        // SAFETY: as above.
+        let refused = unsafe { SharedFilter::open(&path) };
+        assert!(matches!(
+            refused,
+            Err(OpenError::Attach(AttachError::TooManyProcesses { max: 1 }))
+        ));
+        std::thread::scope(|scope| {
+            let opener = scope.spawn(|| open(&path).participants().in_use);
+            drop(other);
+            assert_eq!(opener.join().unwrap(), 1);
+        });
+    }
+}
+
+/// Processes open and close a filter of one seat while others look for dead ones: nobody has died.
+#[test]
+fn a_process_that_comes_or_goes_is_not_taken_for_dead() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let directory = directory();
+    let file = directory.path().join("filter");
+    // SAFETY: no other program knows the directory of this test.
+    let filter = unsafe { SharedFilter::create_for(&file, builder(100), 3) }.unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for _ in 0..2_000 {
+                    assert!(open(&file).was_closed_cleanly());
+                }
+                is_over.store(true, Ordering::Relaxed);
+            });
+        }
+        while !is_over.load(Ordering::Relaxed) {
+            assert_eq!(filter.repair().processes, 0);
+        }
+    });
+    let participants = filter.participants();
+    assert_eq!((participants.in_use, participants.deaths), (1, 0));
+}
