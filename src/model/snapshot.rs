@@ -5,7 +5,7 @@ use crate::{
     raw::{RawFilter, frontier::Frontiers},
     table::{
         layout::{Layout, Word},
-        word::{Bits, Bucket, Phases},
+        word::{Bucket, Phases},
     },
 };
 use std::{convert::Infallible, ops::Range};

@@ -13,8 +13,8 @@ use crate::{
     sync::Ordering,
     table::{
         Levels,
-        layout::{F10x6, F12x5, F15x4, F20x3, F30x2, Growing, Layout, Word},
-        word::{Bucket, Phases},
+        layout::{F10x6, F12x5, F15x4, F20x3, F30x2, Growing, Layout},
+        word::{Bits, Bucket, Phases},
     },
 };
 
