@@ -166,7 +166,7 @@ pub enum Fault {
     RecordOverwritten,
     /// What was seen in an epoch counts from the beginning of that epoch, not from its end.
     DeadByOwnBeginning,
-    /// The beginning of an epoch that nobody has recorded is that of an earlier epoch.
+    /// An epoch whose beginning is not recorded has that of an earlier epoch.
     SkippedUnrecorded,
     /// The clock decides about copies that were merged, whose tags do not say when they were seen.
     MergedByClock,

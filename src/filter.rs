@@ -177,7 +177,7 @@ impl<S, T: Lifetime> Filter<S, T> {
 
 /// Operations on hashes, for callers that already have the hash of an item.
 ///
-/// All 64 bits of a hash must be as good as random, because the filter uses it as it is: low bits make
+/// All 64 bits of a hash must be as good as random, because the filter uses it as it is. Low bits make
 /// the fingerprint, and high bits choose the buckets. `filter.insert(item)` is the same as
 /// `filter.insert_hash(filter.hash_of(item))`.
 impl<S, T: Lifetime> Filter<S, T> {

@@ -10,10 +10,7 @@
 
 #[cfg(feature = "shared")]
 use crate::sync::Ordering;
-use crate::{
-    sync::{self, AtomicU64},
-    table::word::Base,
-};
+use crate::sync::{self, AtomicU64};
 use std::{
     fmt::Debug,
     num::NonZeroU64,
@@ -77,8 +74,8 @@ pub(crate) trait Storage: Copy + Send + Sync + Debug + 'static {
     /// Stores the same bits in all words, which no other thread can access.
     fn fill(words: &mut Self::Words, bits: u64);
 
-    /// True if a word may lack what a thread has put there, and what no other thread takes away: a program
-    /// that does not keep to the protocol may write words that processes share. (In a model there is none.)
+    /// True if a word may lack what a thread has put there, although no other thread removes it. A program
+    /// that does not keep to the protocol may write words that processes share. A model has none.
     const MAY_BE_GONE: bool = Self::SHARED && !sync::IN_MODEL;
 }
 
@@ -183,9 +180,6 @@ pub(crate) trait Kind: Copy + Send + Sync + Debug + 'static {
 
     /// A value that only filters that can grow have.
     type IfGrowing<T: Send + Sync + 'static>: Extra<T>;
-
-    /// What words of the table lack of their phases.
-    type Base: Base;
 }
 
 /// Filters of a fixed size.
@@ -195,7 +189,6 @@ pub(crate) struct Fixed;
 impl Kind for Fixed {
     type IfFixed<T: Send + Sync + 'static> = Present<T>;
     type IfGrowing<T: Send + Sync + 'static> = Nothing;
-    type Base = ();
 }
 
 /// Filters that can grow.
@@ -205,7 +198,6 @@ pub(crate) struct CanGrow;
 impl Kind for CanGrow {
     type IfFixed<T: Send + Sync + 'static> = Nothing;
     type IfGrowing<T: Send + Sync + 'static> = Present<T>;
-    type Base = u64;
 }
 
 impl Storage for Heap {

@@ -73,8 +73,8 @@ pub(crate) fn yield_now() {
     std::thread::yield_now();
 }
 
-/// Waits for some time, because another process has to go on before this thread can. Such a wait is one
-/// of a number that is bounded.
+/// Waits for some time, because another process has to continue before this thread can. The callers
+/// bound the number of waits.
 pub(crate) fn sleep() {
     #[cfg(any(guira_loom, guira_shuttle))]
     checker::thread::yield_now();

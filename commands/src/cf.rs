@@ -7,7 +7,6 @@ use crate::{
     reply::try_with_capacity,
     reserve::get_or_make,
     store::{filter_of, get, read},
-    touch::NO_WINDOW,
 };
 use guira::InsertError;
 use smallvec::{SmallVec, smallvec};
@@ -16,6 +15,10 @@ use std::{iter, sync::Arc};
 /// The reply to inserts while the memory of filters exceeds the limit.
 pub(crate) const OUT_OF_MEMORY: Reply =
     Reply::error("OOM command not allowed when used memory > 'maxmemory'.");
+
+/// The reply for a filter without a window.
+pub(crate) const NO_WINDOW: Reply =
+    Reply::error("This filter has no window: its items stay until they are deleted");
 
 /// `CF.ADD key item`
 pub(crate) fn add<S: Store>(store: &S, args: Args<'_>) -> Answer {

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod argument;
 mod cf;
 mod command;
 pub mod dump;
@@ -22,9 +23,8 @@ mod table;
 mod touch;
 mod window;
 
-pub use command::{
-    Access, Answer, Args, Argument, ArgumentKind, AtOnce, Command, Cost, Effect, Together, takes,
-};
+pub use argument::{Argument, ArgumentKind};
+pub use command::{Access, Answer, Args, AtOnce, Command, Cost, Effect, Together, takes};
 pub use filter::{DuplicateError, Filter, FilterDecoder};
 pub use growth::{Growth, GrowthError, bytes_refused};
 pub use numbers::{number, shown_rate};

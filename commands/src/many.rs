@@ -2,11 +2,10 @@
 
 use crate::{
     Answer, Args, Reply, Store,
-    cf::{OUT_OF_MEMORY, default_key, insert_copies},
+    cf::{NO_WINDOW, OUT_OF_MEMORY, default_key, insert_copies},
     reply::try_with_capacity,
     reserve::get_or_make,
     store::{filter_of, get},
-    touch::NO_WINDOW,
 };
 
 /// `CF.MADD key item [item]...`

@@ -2,7 +2,7 @@
 
 use crate::{
     Reply, Window,
-    command::{
+    argument::{
         Argument,
         ArgumentKind::{Float, Integer},
     },

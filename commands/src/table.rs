@@ -1,12 +1,15 @@
 //! The table of all commands.
 
 use crate::{
-    Store, cf,
+    Store,
+    argument::{
+        Argument,
+        ArgumentKind::{Bytes, Flag, Integer},
+    },
+    cf,
     command::{
         Access::{self, Read, Write},
-        Answer, Args, Argument,
-        ArgumentKind::{Bytes, Flag, Integer},
-        AtOnce, Command,
+        Answer, Args, AtOnce, Command,
         Cost::{self, Allocation, Constant, Growth, PerItem, Snapshot},
         Effect, Together,
     },

@@ -2,15 +2,11 @@
 
 use crate::{
     Answer, Args, Filter, Reply, Store,
-    cf::{OUT_OF_MEMORY, full, room},
+    cf::{NO_WINDOW, OUT_OF_MEMORY, full, room},
     store::filter_of,
 };
 use guira::InsertError;
 use std::{iter, sync::Arc};
-
-/// The reply for a filter without a window.
-pub(crate) const NO_WINDOW: Reply =
-    Reply::error("This filter has no window: its items stay until they are deleted");
 
 /// `CF.TOUCH key item`
 pub(crate) fn touch<S: Store>(store: &S, args: Args<'_>) -> Answer {

@@ -156,7 +156,7 @@ fn young_in_a_long_epoch() -> Scenario<Timed> {
     .outcomes(&[[0, 1], [1, 0]])
 }
 
-/// Two epochs begin by hand, so that nobody records the beginning of the first one.
+/// Two epochs begin by hand, so that the beginning of the first one is not recorded.
 fn unrecorded() -> Scenario<Timed> {
     let (x, y) = (even(0), even(1));
     Scenario::new("epochs by hand, a tick and a lookup", move || {

@@ -134,7 +134,7 @@ pub(crate) fn to_bytes<'py>(
         match written {
             Ok(()) if left == 0 => return Ok(bytes),
             Ok(()) => return Ok(PyBytes::new(py, &bytes.as_bytes()[..len - left])),
-            // The filter has doubled meanwhile, and may do so again.
+            // The filter has doubled during the call, and may double again.
             Err(error) if error.kind() == io::ErrorKind::WriteZero => {}
             Err(_) => return Err(out_of_memory("the snapshot")),
         }

@@ -190,7 +190,7 @@ fn memory_has_a_limit() {
     assert!(ask::<bool>(&mut client, "CF.ADD k a"));
 }
 
-/// The bytes that a refused command names are those that the key takes where it is allowed.
+/// A refused command names the bytes that the key takes where it is allowed.
 #[test]
 fn the_missing_memory_is_what_the_key_takes() {
     let large = Server::start(&[]);

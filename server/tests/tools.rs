@@ -116,7 +116,7 @@ fn the_module_of_the_commands_is_listed() {
     });
 }
 
-/// Tools send these first, and go on after the answer of an engine that is no cluster.
+/// Tools send these first, and continue after the answer of an engine that is no cluster.
 #[test]
 fn commands_of_clusters_are_refused_as_by_one_server() {
     in_both(|_, client| {

@@ -2,7 +2,7 @@
 //!
 //! | lock of a seat | who has it |
 //! |---|---|
-//! | its life | the process that has the seat, and nobody else |
+//! | its life | only the process that has the seat |
 //! | its claim | a process that takes the seat, or repairs it, for the time of that |
 //!
 //! So whether a process lives never depends on who looks at its seat.

@@ -90,8 +90,8 @@ const MOST_INTERRUPTED: usize = 1000;
 /// Calls `allocate` with the first byte and the length of pieces of the file that have these words.
 ///
 /// A signal interrupts a call that allocates much, and tmpfs then frees what that has allocated. If signals
-/// come regularly, such a call never ends. So each one that is interrupted is followed by one for half
-/// of the bytes.
+/// come regularly, the call never ends. So each call that is interrupted is followed by one for half of the
+/// bytes.
 fn in_pieces(
     words: Range<usize>,
     allocate: impl Fn(i64, i64) -> nix::Result<()>,

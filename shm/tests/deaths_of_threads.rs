@@ -183,11 +183,11 @@ fn crowds(bytes: &[u8], file: &Path, items: u64, acts: &[Act], stride: usize) ->
             Ok(()) => {
                 check_repaired(file, items, &parts);
                 cases += 1;
-                // The last thread goes on step by step.
+                // The last thread continues step by step.
                 *stops.last_mut().unwrap() += stride;
             }
             Err(0) => return cases,
-            // When one is through, the one before goes on.
+            // When one has ended, the one before it continues.
             Err(number) => {
                 stops[number - 1] += stride;
                 // Another first stop in each row, so that the stride leaves nothing out for good.

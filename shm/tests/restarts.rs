@@ -14,8 +14,8 @@ use std::{fs, path::Path};
 /// The word of the first seat.
 const SEATS: u64 = 64;
 
-/// All processes of a filter with as many seats are killed, and start again at the same time. Here each one
-/// is a thread, and its death is the word that a dead process leaves.
+/// All processes of a filter are killed, one for each seat, and start again at the same time. Here each
+/// process is a thread, and its death is the word that a dead process leaves.
 #[test]
 fn processes_that_start_again_together_find_seats() {
     use std::{
@@ -116,7 +116,7 @@ fn a_seat_that_another_process_looks_at_is_not_taken() {
     }
 }
 
-/// Processes open and close a filter of one seat while others look for dead ones: nobody has died.
+/// Processes open and close a filter of one seat while others look for dead ones, and none has died.
 #[test]
 fn a_process_that_comes_or_goes_is_not_taken_for_dead() {
     use std::sync::atomic::{AtomicBool, Ordering};

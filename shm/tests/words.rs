@@ -1,4 +1,4 @@
-//! Words that nobody wrote, in place of those of an item: every call ends soon, and none panics.
+//! Words that no call has written, in place of those of an item: every call ends soon, and none panics.
 //!
 //! A word of these filters has three slots of 20 bits. Above them it has the code of a mark, which is on
 //! slot 0, in 3 bits, and the bit of a reservation. In an expiring filter the upper bits of a slot are a tag.
@@ -53,7 +53,7 @@ fn number(default: usize) -> usize {
 
 /// A filter whose words can be replaced.
 trait Victim {
-    /// Each call, some of which are for the item.
+    /// Each call. Some are for the item.
     fn calls(&self) -> Vec<(&'static str, Box<dyn Fn() + '_>)>;
 }
 
@@ -184,7 +184,7 @@ fn pair(file: &Path, insert: impl Fn()) -> ([usize; 2], u64) {
     insert();
     insert();
     let after = words_of(file);
-    // Not those that count the items, which come first.
+    // The counts of items, which come first, are left as they are.
     let buckets = before.len() - 512..before.len();
     let changed: Vec<_> = buckets.filter(|&at| before[at] != after[at]).collect();
     let [p, q] = changed[..] else {
@@ -209,7 +209,7 @@ fn words(first: &[u64], second: &[u64]) -> Vec<u64> {
     words.into_iter().collect()
 }
 
-/// Writes pairs of these words, of which there are `most` at most, and makes each call.
+/// Writes pairs of these words, at most `most` pairs, and makes each call.
 fn write_pairs(
     file: &Path,
     [p, q]: [usize; 2],

@@ -118,7 +118,7 @@ impl<S: BuildHasher> Filter<S, Expiring> {
     /// time has not changed.
     #[inline]
     pub fn refresh<Q: Hash + ?Sized>(&self, item: &Q) -> Result<bool, InsertError> {
-        self.refresh_hash(self.hasher.hash_one(item))
+        self.refresh_hash(self.hash_of(item))
     }
 
     /// Adds `item` if it is absent, and resets its time if it is present: a sliding window.
@@ -147,7 +147,7 @@ impl<S: BuildHasher> Filter<S, Expiring> {
     /// Those of [`insert_unique`](Self::insert_unique) and [`refresh`](Self::refresh).
     #[inline]
     pub fn insert_or_refresh<Q: Hash + ?Sized>(&self, item: &Q) -> Result<bool, InsertError> {
-        self.insert_or_refresh_hash(self.hasher.hash_one(item))
+        self.insert_or_refresh_hash(self.hash_of(item))
     }
 
     /// [`refresh`](Self::refresh) for many items, in order: `present[i]` becomes the answer for
@@ -179,7 +179,7 @@ impl<S: BuildHasher> Filter<S, Expiring> {
         present: &mut [bool],
     ) -> Result<(), BatchError> {
         self.raw
-            .refresh_all(items, |item| self.hasher.hash_one(item), present)
+            .refresh_all(items, |item| self.hash_of(item), present)
     }
 
     /// [`insert_or_refresh`](Self::insert_or_refresh) for many items, in order: `inserted[i]` becomes
@@ -210,7 +210,7 @@ impl<S: BuildHasher> Filter<S, Expiring> {
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
         self.raw
-            .insert_or_refresh_all(items, |item| self.hasher.hash_one(item), inserted)
+            .insert_or_refresh_all(items, |item| self.hash_of(item), inserted)
     }
 }
 

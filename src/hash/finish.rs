@@ -12,7 +12,7 @@ pub(crate) fn hash_of<S: BuildHasher, T: Hash + ?Sized>(hasher: &S, item: &T) ->
     finished::<S>(hasher.hash_one(item))
 }
 
-/// A result of a hasher of type `S` as a hash of which all 64 bits are good.
+/// A result of a hasher of type `S` as a hash whose 64 bits are all good.
 ///
 /// Hashers for hash maps need not make good bits everywhere: the filter would be full too early, or
 /// find too much. Therefore the default hasher hashes their results again, as integers. It has two

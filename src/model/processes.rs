@@ -1,9 +1,8 @@
 //! Filters of several processes on the same words, for models of recovery.
 //!
 //! Each process has a filter of its own, as in `guira-shm`. What one of them leaves when it dies is
-//! what its threads have done up to then. That a process is dead is a number with Release and Acquire,
-//! as the kernel's locks are: one is that of its life, and the other one that of the process that repairs
-//! it.
+//! what its threads have done up to then. Whether a process lives, and which one repairs it, are
+//! numbers with Release and Acquire, as the kernel's locks are.
 
 mod expiring;
 

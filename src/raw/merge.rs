@@ -41,10 +41,9 @@ impl<L: Layout> RawFilter<L> {
         Ok(self.moment().timed())
     }
 
-    /// Hands each live copy to `take`, in groups of at most [`GROUP`], until that fails: of each copy
-    /// that is present during the whole call, as a snapshot has it. A copy that was read in an earlier
-    /// epoch may have died since, or been refreshed: its age is then more than E, as that of each copy
-    /// that is dead.
+    /// Hands each live copy to `take`, in groups of at most [`GROUP`], until that fails. Like a snapshot, it
+    /// has all copies that are present during the whole call. A copy that was read in an earlier epoch may
+    /// have died since, or been refreshed. Its age is then more than E, as that of each dead copy.
     pub(crate) fn scan_copies<E: ScanError>(
         &self,
         take: &mut dyn FnMut(&[Seen]) -> Result<(), E>,

@@ -7,7 +7,7 @@ use super::{
     entry::{Entry, Fingerprint},
     time::{Epochs, Now, Time, Timeless},
     word::{
-        Phases,
+        Based, Phases,
         lanes::{TOKEN_BITS, fingerprint_of},
         packed::Packed,
     },
@@ -21,7 +21,7 @@ pub(crate) use super::word::lanes::{Lanes, Masks, PackedLayout, series};
 pub(crate) type Word<L> = <L as Layout>::Word;
 
 /// What the words of a table with this layout lack of their phases.
-pub(crate) type BaseOf<L> = <<L as Layout>::Kind as Kind>::Base;
+pub(crate) type BaseOf<L> = <<L as Layout>::Kind as Based>::Base;
 
 /// The words of a filter, and its time: all that the protocol needs of a layout.
 pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
@@ -34,7 +34,7 @@ pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// A value that a filter has only if its slots have counters.
     type IfCounting<T: Send + Sync + 'static>: Extra<T>;
     /// Whether filters can grow.
-    type Kind: Kind;
+    type Kind: Kind + Based;
     /// True if filters of this layout can grow.
     const GROWS: bool;
     /// True if copies have tags, and expire.

@@ -18,7 +18,7 @@ use super::entry::{Entry, Fingerprint};
 use std::{fmt::Debug, hint::select_unpredictable};
 
 pub(crate) use mark::Mark;
-pub(crate) use phase::{Base, Hint, Phases};
+pub(crate) use phase::{Base, Based, Hint, Phases};
 
 /// The bits of a word as they are in the table, with a phase that counts from the first level. Exchanges
 /// compare them, and the fast path of a lookup searches them.

@@ -1,6 +1,6 @@
 //! Logs with gaps: whenever `tick` is called, items live for their TTL, and not much longer.
 //!
-//! The clock of these tests goes on between the ticks: items come at any time, and the filter learns
+//! The clock of these tests runs between the ticks, too: items come at any time, and the filter learns
 //! of the time at the next tick only.
 
 use guira::ExpiringFilter;
@@ -105,7 +105,7 @@ impl Log {
         self.tick();
     }
 
-    /// The longest time between two ticks of which one was in the epoch after `seen`.
+    /// The longest time between two ticks, one of them in the epoch after `seen`.
     fn gap_after(&self, seen: u64) -> u64 {
         let end = seen + self.length;
         let gaps = self.ticks.windows(2).map(|two| (two[0], two[1]));

@@ -1,4 +1,4 @@
-//! Any hasher that keeps items apart is good enough: `capacity` items fit, and absent keys of the same
+//! Any hasher that keeps items apart is good enough. `capacity` items fit, and absent keys of the same
 //! pattern are found at most 1.3 times as often as the rate allows.
 //!
 //! All hashers are fixed, so a test always fails or never.
@@ -47,7 +47,7 @@ fn test<S: BuildHasher + Clone>(hasher: &S) {
                 let filter = builder.build().expect("a filter");
                 let result = filter.try_extend((0..CAPACITY).map(key));
                 assert_eq!(result, Ok(()), "{kind}, {name}, {rate}");
-                // 300 of them may be found, so 1.3 times as many are five standard deviations more.
+                // 300 of them may be found, and 390 are five standard deviations more.
                 let absent = (300.0 / rate) as u64;
                 assert!(CAPACITY + absent <= KEYS);
                 let next = (CAPACITY..CAPACITY + absent).map(key);

@@ -14,8 +14,8 @@
 //! that is preempted in between does not make the epoch longer.
 //!
 //! An item that was last seen in an epoch was seen before the next one began. So the beginnings of the
-//! last epochs say what is dead, however late the call is. A beginning that nobody has recorded counts
-//! as the one that is recorded next: later than it was, so that nothing dies too early.
+//! last epochs say what is dead, however late the call is. A beginning that is not recorded counts as the
+//! one that is recorded next: later than it was, so that nothing dies too early.
 
 use crate::{
     fault::{self, faulty, when_faulty},
@@ -110,7 +110,7 @@ impl<N: Number> Beginning<N> {
         // Relaxed: no other thread has the duplicate yet.
         duplicate.recorded.word().store(recorded, Ordering::Relaxed);
         for (copy, at) in duplicate.at.iter().zip(&self.at) {
-            // Relaxed: as in `reading`. Of an epoch that is recorded meanwhile, the reading is later.
+            // Relaxed: as in `reading`. If an epoch is recorded during the call, its reading is later.
             let at = at.word().load(Ordering::Relaxed);
             copy.word().store(at, Ordering::Relaxed);
         }
@@ -244,7 +244,7 @@ impl<N: Number> Beginning<N> {
             _ => return,
         };
         when_faulty!(RecordedFirst, self.record_epoch(next));
-        // Nobody has recorded the epochs between: they began before this reading, too.
+        // The epochs between are not recorded: they began before this reading, too.
         let first = faulty!(first, SkippedUnrecorded => epoch);
         for epoch in first.max(next.saturating_sub(KNOWN as u64))..next {
             self.record_reading(epoch, reading);

@@ -43,8 +43,8 @@ impl InWords for Timeless {
     }
 }
 
-/// The numbers of a time: the moment, the epoch that was swept, the one whose beginning is recorded, the
-/// beginnings of the last epochs, the start of the machine, and its base.
+/// The numbers of a time: the moment, the epoch that was swept, and the last one that is recorded. The
+/// beginnings of the last epochs follow, and the start of the machine with its base.
 const NUMBERS: usize = 3 + KNOWN + 2;
 
 impl InWords for Epochs<Shared> {

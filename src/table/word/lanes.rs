@@ -1,5 +1,6 @@
 //! How a packed word is divided: its slots, and the control bits beside them.
 
+use super::Based;
 use crate::{
     memory::{Extra, Kind},
     table::entry::{Entry, Fingerprint},
@@ -33,7 +34,7 @@ pub(crate) trait PackedLayout: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// A value that a filter has only if tags are counters.
     type IfCounting<T: Send + Sync + 'static>: Extra<T>;
     /// Whether filters can grow. All models say so: their fixed filters do not use that state.
-    type Kind: Kind;
+    type Kind: Kind + Based;
     /// The time of a filter with this layout: a [`Time`](crate::table::time::Time). Words do not use
     /// it.
     type Time;

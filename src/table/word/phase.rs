@@ -4,6 +4,7 @@
 //! empty word of a new filter is 0, and making a filter writes to no word.
 
 use super::{Bits, Bucket};
+use crate::memory::{CanGrow, Fixed};
 
 /// What the words of a table lack of their phases: the phase of the first level.
 ///
@@ -17,6 +18,19 @@ pub(crate) trait Base: Copy + std::fmt::Debug {
 
     /// The word in the table.
     fn subtract_from(self, bits: u64) -> Bits;
+}
+
+/// Filters whose words have a [`Base`].
+pub(crate) trait Based {
+    type Base: Base;
+}
+
+impl Based for Fixed {
+    type Base = ();
+}
+
+impl Based for CanGrow {
+    type Base = u64;
 }
 
 impl Base for () {

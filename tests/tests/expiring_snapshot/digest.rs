@@ -25,7 +25,7 @@ fn expected(snapshot: &[u8]) -> u128 {
     let start = header
         .iter()
         .fold((0, 0), |state, &word| absorb(state, word));
-    let (rest, _age) = rest.split_at(rest.len() - 1);
+    let (rest, _ages) = rest.split_at(rest.len() - epochs as usize);
     let (buckets, end) = (2 * low(header[2], 32), rest[rest.len() - 1]);
     let (planes, chunk) = (1 << rest[0], (512 >> levels).max(8));
     let mut sums: BTreeMap<u64, u128> = BTreeMap::new();

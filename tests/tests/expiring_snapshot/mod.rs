@@ -301,7 +301,7 @@ fn an_impossible_word_of_the_first_chunk_is_refused() {
     assert!(is_named, "{error}");
 }
 
-/// Where the epoch at the end of a snapshot is, before the ages of as many epochs and the checksum.
+/// Where the epoch at the end of a snapshot is, before the ages of `epochs` epochs and the checksum.
 fn end_of(bytes: &[u8], epochs: u32) -> usize {
     bytes.len() - 4 - 8 * (1 + epochs as usize)
 }

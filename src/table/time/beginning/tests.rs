@@ -194,7 +194,7 @@ fn a_copy_dies_one_ttl_after_the_end_of_its_epoch() {
     assert_eq!(oldest((9, 1), 120_000), 1);
 }
 
-/// Epochs that nobody has recorded began before the next record, and counts as then.
+/// Epochs that are not recorded began before the next record, and count as begun then.
 #[test]
 fn an_epoch_that_was_not_recorded_counts_from_the_next_record() {
     let beginning = unknown();
