@@ -77,7 +77,8 @@ impl Column {
             let first = hashes.len();
             let of_chunk = hash(chunk, keys, &mut hashes)?;
             if !of_chunk.is_empty() || !present.is_empty() {
-                reserve(&mut present, hashes.len() - present.len())?;
+                let more = hashes.len() - present.len();
+                reserve(&mut present, more)?;
                 present.resize(first, true);
                 present.extend(of_chunk);
                 present.resize(hashes.len(), true);

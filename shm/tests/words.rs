@@ -51,17 +51,20 @@ fn number(default: usize) -> usize {
     env::var("GUIRA_SHM_WORDS").map_or(default, |number| number.parse().unwrap())
 }
 
+/// The name of a call, and the call.
+type Call<'a> = (&'static str, Box<dyn Fn() + 'a>);
+
 /// A filter whose words can be replaced.
 trait Victim {
     /// Each call. Some are for the item.
-    fn calls(&self) -> Vec<(&'static str, Box<dyn Fn() + '_>)>;
+    fn calls(&self) -> Vec<Call<'_>>;
 }
 
 /// The answer may be anything.
 fn done<T>(_: T) {}
 
 impl Victim for SharedFilter {
-    fn calls(&self) -> Vec<(&'static str, Box<dyn Fn() + '_>)> {
+    fn calls(&self) -> Vec<Call<'_>> {
         let plain = self.as_filter();
         let other = || CuckooFilter::from_header(&plain.header(), 1 << 30).unwrap();
         vec![
@@ -99,7 +102,7 @@ impl Victim for SharedFilter {
 }
 
 impl Victim for SharedExpiringFilter {
-    fn calls(&self) -> Vec<(&'static str, Box<dyn Fn() + '_>)> {
+    fn calls(&self) -> Vec<Call<'_>> {
         let plain = self.as_filter();
         let other = || ExpiringFilter::from_header(&plain.header(), 1 << 30).unwrap();
         vec![

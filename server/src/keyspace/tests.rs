@@ -105,7 +105,8 @@ fn large_filters_are_freed_by_the_reaper_only() {
         assert!(entry.memory_usage() >= LARGE);
         entry
     };
-    let endings: [&dyn Fn(&[u8]); 6] = [
+    type Ending<'a> = &'a dyn Fn(&[u8]);
+    let endings: [Ending<'_>; 6] = [
         &|key| assert!(keyspace.delete(key)),
         &|_| keyspace.clear(),
         &|key| {
