@@ -39,8 +39,8 @@ impl<L: Layout> RawFilter<L> {
         let in_q = oldest_in::<L>(word_q, fingerprint, now);
         // Else an older copy may have gone from the word that was read last to the other one.
         let is_marked = |word: Word<L>| word.mark_of(fingerprint).is_some();
-        let unchanged =
-            !(is_marked(word_p) || is_marked(word_q)) || self.unchanged(class, word_p, word_q);
+        let marked = is_marked(word_p) || is_marked(word_q);
+        let unchanged = !marked || self.unchanged(class, word_p, word_q);
         let together = unchanged && version.validate();
         // In a later epoch ages by this one may be wrong.
         let in_time = self.time.is_still(now);
@@ -49,7 +49,8 @@ impl<L: Layout> RawFilter<L> {
         {
             return None;
         }
-        if let Some((entry, to, from)) = moving::<L>(class, word_p, word_q, now)
+        if marked
+            && let Some((entry, to, from)) = moving::<L>(class, word_p, word_q, now)
             && in_p.max(in_q).is_none_or(|(age, _)| age < now.age(entry))
         {
             let beside_p = to == class.q && in_p.is_some();
@@ -137,6 +138,7 @@ fn oldest_in<L: Layout>(
 
 /// The entry of the live copy whose move is decided but not delivered, with the buckets of its
 /// shadow and its original. `None` if these have different tags: no move has made them.
+#[cold]
 fn moving<L: Layout>(
     class: Class,
     p: Word<L>,
