@@ -18,6 +18,7 @@ use common::{create_expiring, directory, expiring_reader, open_expiring, path, r
 use guira::{ExpiringBuilder, ExpiringFilter, shared::Census};
 use guira_shm::{SharedExpiringFilter, SharedExpiringReader};
 use memmap2::{MmapOptions, MmapRaw};
+use nix::time::{ClockId, clock_gettime};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::{
     fs::File,
@@ -62,36 +63,62 @@ fn builder(bits: u32) -> ExpiringBuilder {
         .seed(1)
 }
 
+/// The TTL in milliseconds.
+const TTL: u64 = EPOCH.as_millis() as u64 * EPOCHS;
+
+/// The clock of the filters, in milliseconds.
+fn now() -> u64 {
+    let time = clock_gettime(ClockId::CLOCK_BOOTTIME).unwrap();
+    Duration::from(time).as_millis() as u64
+}
+
 /// What is known of an item: the last epoch in which it is certainly found, and the last one in which it can
-/// be found. Both are plus 1, and 0 if there is none.
+/// be found. Both are plus 1, and 0 if there is none. An item expires by the clock if epochs are late, so it
+/// is certainly found only `until` a time, modulo 2^24 milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Known {
     surely: u64,
     at_most: u64,
+    until: u64,
 }
 
 impl Known {
     const ABSENT: Self = Self {
         surely: 0,
         at_most: 0,
+        until: 0,
     };
 
-    /// It was last seen in one of these epochs.
-    fn seen(from: u64, to: u64) -> Self {
+    /// The largest number of an epoch, which no episode reaches.
+    const LAST_EPOCH: u64 = (1 << 20) - 1;
+
+    const LAST_TIME: u64 = (1 << 24) - 1;
+
+    /// It was last seen in one of these epochs, by a call that began at the time `at`.
+    fn seen(from: u64, to: u64, at: u64) -> Self {
         Self {
             surely: from + EPOCHS + 1,
             at_most: to + EPOCHS + 1,
+            until: (at + TTL) & Self::LAST_TIME,
         }
     }
 
+    /// True if it must be found by a call that has ended in the epoch `epoch` before this.
+    fn is_certain(self, epoch: u64) -> bool {
+        let left = self.until.wrapping_sub(now() + 1) & Self::LAST_TIME;
+        epoch < self.surely && left <= TTL
+    }
+
     fn pack(self) -> u64 {
-        self.surely << 32 | self.at_most
+        assert!(self.surely.max(self.at_most) <= Self::LAST_EPOCH);
+        self.surely << 44 | self.at_most << 24 | self.until
     }
 
     fn of(word: u64) -> Self {
         Self {
-            surely: word >> 32,
-            at_most: word & u64::from(u32::MAX),
+            surely: word >> 44,
+            at_most: word >> 24 & Self::LAST_EPOCH,
+            until: word & Self::LAST_TIME,
         }
     }
 }
@@ -221,15 +248,15 @@ impl Worker {
     fn insert(&self, number: u64, insert: impl Fn(&u64) -> bool) {
         let said = self.diary.said(self.worker, number);
         let item = self.diary.item(self.worker, number);
-        let from = self.filter.epoch();
+        let (at, from) = (now(), self.filter.epoch());
         if Known::of(said.load(SeqCst)).at_most > from {
             return;
         }
         // The call may see any epoch that begins before it returns.
         said.store(
             Known {
-                surely: 0,
-                at_most: u64::from(u32::MAX),
+                at_most: Known::LAST_EPOCH,
+                ..Known::ABSENT
             }
             .pack(),
             SeqCst,
@@ -237,11 +264,11 @@ impl Worker {
         let inserted = insert(&item);
         let to = self.filter.epoch();
         let known = match inserted {
-            true => Known::seen(from, to),
+            true => Known::seen(from, to, at),
             // If an epoch has begun, a copy may be left.
             false => Known {
                 surely: 0,
-                ..Known::seen(from, to)
+                ..Known::seen(from, to, at)
             },
         };
         said.store(known.pack(), SeqCst);
@@ -250,10 +277,11 @@ impl Worker {
     fn refresh(&self, number: u64) {
         let said = self.diary.said(self.worker, number);
         let item = self.diary.item(self.worker, number);
-        let (from, known) = (self.filter.epoch(), Known::of(said.load(SeqCst)));
+        let (at, from) = (now(), self.filter.epoch());
+        let known = Known::of(said.load(SeqCst));
         said.store(
             Known {
-                at_most: u64::from(u32::MAX),
+                at_most: Known::LAST_EPOCH,
                 ..known
             }
             .pack(),
@@ -262,10 +290,10 @@ impl Worker {
         let refreshed = self.filter.refresh(&item);
         let to = self.filter.epoch();
         let now = match refreshed {
-            Ok(true) => Known::seen(from, to),
+            Ok(true) => Known::seen(from, to, at),
             // It is false only if the item can have expired.
             Ok(false) => {
-                assert!(to >= known.surely, "item {number} has expired early");
+                assert!(!known.is_certain(to), "item {number} has expired early");
                 Known::ABSENT
             }
             Err(_) => Known {
@@ -288,7 +316,7 @@ impl Worker {
         }
         let epoch = self.filter.epoch();
         assert!(
-            removed > 0 || epoch >= known.surely,
+            removed > 0 || !known.is_certain(epoch),
             "item {number} has expired early"
         );
         said.store(Known::ABSENT.pack(), SeqCst);
@@ -297,15 +325,13 @@ impl Worker {
     /// Takes a lock, unless it is taken. The calls of two winners have a TTL between them.
     fn take_lock(&self, number: u64) {
         let (item, winner) = self.diary.lock(number);
-        let from = self.filter.epoch();
+        let from = now();
         if self.filter.insert_unique(&item) == Ok(true) {
-            let to = self.filter.epoch();
-            let before = winner.swap((from + 1) << 32 | to, SeqCst);
+            let to = now();
+            let before = winner.swap(from << 32 | to, SeqCst);
             let (other_from, other_to) = (before >> 32, before & u64::from(u32::MAX));
-            // A copy whose call slept may expire earlier by the epochs that it slept.
-            let end = |from: u64, to: u64| from + EPOCHS - (to - from).min(EPOCHS);
-            let both =
-                other_from > 0 && to <= end(other_from - 1, other_to) && other_to <= end(from, to);
+            // The second of two calls ends a TTL after the first one began, or later.
+            let both = to < other_from + TTL && other_to < from + TTL;
             assert!(
                 !both,
                 "lock {number} has two winners: {other_from} {other_to}, {from} {to}"
@@ -327,9 +353,10 @@ fn look_up(
     let from = filter.epoch();
     let found = (0..50).all(|_| filter.contains(&item) && reader.contains(&item));
     let to = filter.epoch();
-    if to < known.surely {
-        assert!(found, "item {number} has expired early: {known:?} in {to}");
-    }
+    assert!(
+        found || !known.is_certain(to),
+        "item {number} has expired early: {known:?} in {to}"
+    );
     if from >= known.at_most {
         assert!(!found, "item {number} is back: {known:?} in {from}");
     }
@@ -415,7 +442,7 @@ impl Episode<'_> {
         for number in 0..ITEMS {
             let said = self.diary.said(worker, number);
             let known = Known::of(said.load(SeqCst));
-            if known.at_most == u64::from(u32::MAX) {
+            if known.at_most == Known::LAST_EPOCH {
                 // What it was doing, it did before now.
                 let at_most = self.filter.epoch() + EPOCHS + 1;
                 said.store(Known { at_most, ..known }.pack(), SeqCst);
