@@ -69,7 +69,8 @@ fn inserts_create_keys_with_the_options_of_reserve() {
     let line = "CF.INSERTNX w WINDOW 7 CAPACITY 9 ITEMS a c";
     assert_eq!(host.ask(line), Ok(Reply::Integers(vec![0, 1])));
     assert_eq!(host.told(), ["added w c"]);
-    let line = "CF.INSERTNX c COUNTERS 8 MAXCAPACITY 9000 BUCKETSIZE 4 MAXITERATIONS 7 ITEMS a";
+    let line =
+        "CF.INSERTNX c COUNTERS 8 ERROR 0.01 MAXCAPACITY 9000 BUCKETSIZE 4 MAXITERATIONS 7 ITEMS a";
     assert_eq!(host.ask(line), Ok(Reply::Integers(vec![1])));
     let filter = host.filter("c");
     assert_eq!(filter.counter_bits(), 8);

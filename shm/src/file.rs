@@ -28,7 +28,7 @@ use std::{
         fd::{AsRawFd, OwnedFd},
         unix::fs::OpenOptionsExt,
     },
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
 };
 
@@ -157,46 +157,55 @@ impl<S> New<S> {
     }
 }
 
-/// Creates the file of a filter. It gets its name when it is complete, with what `put` puts into the empty
-/// filter, which it opens by another path.
+/// Creates the file of a filter. It gets its name when it is complete.
 ///
-/// Before that it has no name, so nothing stays if the process is killed. Only where a file system has no
-/// such files, it has another name.
-pub(crate) fn create<S>(
+/// Before that it has none, so nothing stays if the process is killed. Only where a file system has no such
+/// files, it has another name.
+pub(crate) fn create<S>(path: &Path, new: &New<S>) -> Result<(), OpenError> {
+    let directory = directory_of(path)?;
+    match without_name(directory) {
+        Ok(file) => {
+            fill(&file, new)?;
+            give_name(&file, path).map_err(unless_it_exists)
+        }
+        Err(error) if has_no_such_files(&error) => create_with(path, new, |_| Ok(())),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// [`create`], with what `put` puts into the empty filter, which it opens under another name.
+pub(crate) fn create_with<S>(
     path: &Path,
     new: &New<S>,
     put: impl FnOnce(&Path) -> Result<(), OpenError>,
 ) -> Result<(), OpenError> {
+    let file = tempfile::NamedTempFile::new_in(directory_of(path)?)?;
+    fill(file.as_file(), new)?;
+    put(file.path())?;
+    let named = file.persist_noclobber(path);
+    named.map_err(|error| unless_it_exists(error.error))?;
+    Ok(())
+}
+
+/// The directory of a file, whose file system is one for shared filters.
+fn directory_of(path: &Path) -> Result<&Path, OpenError> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let of_directory = OpenOptions::new()
+    let opened = OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_PATH)
         .open(directory)?;
-    check_file_system(&of_directory)?;
-    let linked = match without_name(directory) {
-        Ok(file) => {
-            fill(&file, new)?;
-            let opened = path_of(&file);
-            put(&opened)?;
-            give_name(&opened, path)
-        }
-        Err(error) if has_no_such_files(&error) => {
-            let file = tempfile::NamedTempFile::new_in(directory)?;
-            fill(file.as_file(), new)?;
-            put(file.path())?;
-            file.persist_noclobber(path)
-                .map(drop)
-                .map_err(|error| error.error)
-        }
-        Err(error) => return Err(error.into()),
-    };
-    linked.map_err(|error| match error {
-        error if error.kind() == io::ErrorKind::AlreadyExists => OpenError::Exists,
-        error => OpenError::Io(error),
-    })
+    check_file_system(&opened)?;
+    Ok(directory)
+}
+
+fn unless_it_exists(error: io::Error) -> OpenError {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => OpenError::Exists,
+        _ => OpenError::Io(error),
+    }
 }
 
 /// Where the descriptors of this process have names.
@@ -222,15 +231,11 @@ fn has_no_such_files(error: &io::Error) -> bool {
         .is_some_and(|code| CODES.contains(&code))
 }
 
-/// The path by which this process can open the file again, though it has no name.
-fn path_of(file: &File) -> PathBuf {
-    Path::new(DESCRIPTORS).join(file.as_raw_fd().to_string())
-}
-
-/// Gives the file that was opened here its name, unless another file has that.
-fn give_name(opened: &Path, path: &Path) -> io::Result<()> {
+/// Gives a file without a name its name, unless another file has that.
+fn give_name(file: &File, path: &Path) -> io::Result<()> {
+    let opened = Path::new(DESCRIPTORS).join(file.as_raw_fd().to_string());
     let follow = AtFlags::AT_SYMLINK_FOLLOW;
-    Ok(linkat(AT_FDCWD, opened, AT_FDCWD, path, follow)?)
+    Ok(linkat(AT_FDCWD, &opened, AT_FDCWD, path, follow)?)
 }
 
 /// Creates a file that has no name, and whose length cannot change.

@@ -220,7 +220,7 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
             let copy = Self::open_by(temporary, |_| new.hasher.clone())?;
             copy.shared.filter.merge(filter).map_err(OpenError::Copy)
         };
-        file::create(path.as_ref(), &new, put)?;
+        file::create_with(path.as_ref(), &new, put)?;
         Self::open_by(path.as_ref(), |_| new.hasher)
     }
 
@@ -316,7 +316,7 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
 
     fn create_by(path: &Path, builder: Builder<S>, members: usize) -> Result<Self, OpenError> {
         let new = file::new_filter(builder, members)?;
-        file::create(path, &new, |_| Ok(()))?;
+        file::create(path, &new)?;
         Self::open_by(path, |_| new.hasher)
     }
 

@@ -52,10 +52,11 @@ impl<L: Layout> RawFilter<L> {
         self.scan_chunks(|epoch, copies| {
             // Further epochs may begin while the copies of a chunk are inserted.
             let now = self.moment();
-            let passed = now.number() - epoch;
+            // Processes that share the words may have written any number.
+            let passed = now.number().saturating_sub(epoch);
             let dead = self.time.most() + 1;
             for (class, age) in copies {
-                let age = age + passed;
+                let age = age.saturating_add(passed);
                 group.push((class, if age <= now.oldest() { age } else { dead }));
                 if group.is_full() {
                     take(&group)?;
