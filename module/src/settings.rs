@@ -271,7 +271,7 @@ mod tests {
             ),
             (
                 "default-capacity 3",
-                "the argument 'default-capacity' of the module is '3', and must be from 4 to 1073741824",
+                "the argument 'default-capacity' of the module is '3', and must be from 4 to 25769803776",
             ),
             (
                 "default-expansion 32769",

@@ -24,11 +24,8 @@ fn replies_byte_by_byte() {
             assert_eq!(client.ask(request(&words)), expected, "{words:?}");
         }
     }
-    assert_eq!(client.ask("HELLO 3\r\n"), "%7");
-    for _ in 0..25 {
-        // Bulk strings have two lines; numbers and the empty array have one.
-        client.line();
-    }
+    assert_eq!(client.ask("HELLO 3\r\nPING end\r\n"), "%7");
+    while client.line() != "end" {}
     let cases = [
         ("CF.ADD k a", "#t"),
         ("CF.EXISTS k b", "#f"),

@@ -31,7 +31,7 @@ fn filters_stay_within_the_limit() {
     let cases = [
         (
             "CF.RESERVE k 1000000000",
-            "OOM the filter needs 1333333328 bytes, and guira.max-filter-bytes is 134217728",
+            "OOM the filter needs 1556967712 bytes, and guira.max-filter-bytes is 134217728",
         ),
         (
             "CF.RESERVE k 1000 MAXCAPACITY 1000000000",
