@@ -186,9 +186,8 @@ impl Window {
         age.min(self.epoch_length() - Duration::from_nanos(1))
     }
 
-    /// The ages of the last epochs for a snapshot, in nanoseconds, the last one first. An epoch that is
-    /// overdue counts as due in a nanosecond: its items may be as young as the snapshot. All ages that are
-    /// more than a TTL are alike. If epochs go by number, all count as if they had been on time.
+    /// The ages of the last epochs for a snapshot, in nanoseconds, the last one first. All that are more
+    /// than a TTL are alike. If epochs go by number, all count as if they had been on time.
     pub(crate) fn ages_in_snapshot(
         self,
         ages: Vec<Duration>,
@@ -196,12 +195,10 @@ impl Window {
     ) -> impl Iterator<Item = u64> {
         let last = self.unless_overdue(ages.first().copied().unwrap_or_default());
         let on_time = move |before| last.saturating_add(self.epoch_length().saturating_mul(before));
-        let ages = (0..)
-            .zip(ages)
-            .map(move |(before, age)| match by_number || before == 0 {
-                true => on_time(before),
-                false => age,
-            });
+        let ages = (0..).zip(ages).map(move |(before, age)| match by_number {
+            true => on_time(before),
+            false => age,
+        });
         ages.map(move |age| u64::try_from(age.min(self.ttl).as_nanos()).unwrap_or(u64::MAX))
     }
 }

@@ -205,8 +205,7 @@ guira_status guira_expiring_copy(const guira_expiring *filter, guira_expiring **
 
 // Adds all items of `other`, while threads use both. They must have equal options and seeds. A
 // snapshot of either may be taken at the same time. Two handles of one shared filter are INVALID.
-guira_status guira_expiring_merge(guira_expiring *filter,
-                                  const guira_expiring *other);
+guira_status guira_expiring_merge(guira_expiring *filter, const guira_expiring *other);
 
 // Adds what `other` has and `filter` lacks, while threads use both. Each item is then in as often as
 // in the filter that had it most often. They must have equal options and seeds. After a failure, a
@@ -581,8 +580,7 @@ guira_status guira_filter_copy(const guira_filter *filter, guira_filter **copy);
 
 // Adds all items of `other`, while threads use both. They must have equal options and seeds. A
 // snapshot of either may be taken at the same time. Two handles of one shared filter are INVALID.
-guira_status guira_filter_merge(guira_filter *filter,
-                                const guira_filter *other);
+guira_status guira_filter_merge(guira_filter *filter, const guira_filter *other);
 
 // Adds what `other` has and `filter` lacks, while threads use both. Each item is then in as often as
 // in the filter that had it most often. They must have equal options and seeds. After a failure, a

@@ -24,6 +24,8 @@ pub struct Window {
 pub struct Windowed {
     filter: ExpiringFilter,
     clock: Own,
+    /// The epoch of the snapshot, and the time by which it was overdue then: items were inserted all along.
+    overdue: (u64, Duration),
 }
 
 impl Windowed {
@@ -54,12 +56,15 @@ impl Windowed {
 
     /// Wraps `filter`. Its current epoch continues now, or after [`begin`](Self::begin).
     pub(crate) fn new(filter: ExpiringFilter, clock: Clock) -> Self {
-        let windowed = Self {
+        let mut windowed = Self {
             filter,
             clock: Own::new(clock),
+            overdue: (0, Duration::ZERO),
         };
         // The library counts the age of the epoch from this reading. The clock is stopped.
         windowed.filter.tick_at(|| windowed.now());
+        let overdue = windowed.epoch_age().saturating_sub(windowed.epoch_length());
+        windowed.overdue = (windowed.epoch(), overdue);
         if matches!(windowed.clock.source(), Clock::Process) {
             windowed.begin();
         }
@@ -100,7 +105,10 @@ impl Windowed {
     /// [`sweep`](Self::sweep). Call this only if no client has written since the first one was due.
     pub fn catch_up(&self) {
         let (length, now) = (self.epoch_length(), self.now());
-        let age = self.filter.epoch_age_at(now).unwrap_or_default();
+        let age = match self.overdue {
+            (epoch, overdue) if epoch == self.epoch() => self.epoch_age().saturating_sub(overdue),
+            _ => self.epoch_age(),
+        };
         let epochs = age.as_nanos() / length.as_nanos();
         // After E + 1 epochs all items have expired, and further epochs change nothing.
         let most = u128::from(self.epochs() + 1);
