@@ -188,8 +188,8 @@ impl<S: BuildHasher + Clone + 'static> SharedExpiringFilter<S> {
     /// Creates a file with a copy of `filter`, for at most `max_processes` processes.
     ///
     /// So a snapshot becomes a shared filter, and a shared one gets a new file. Other threads may use
-    /// `filter` during the call, which copies as [`try_clone`](ExpiringFilter::try_clone) does, and keeps the times of its items. The file gets its name when the
-    /// copy is complete. O(buckets).
+    /// `filter` during the call, which copies as [`try_clone`](ExpiringFilter::try_clone) does, and keeps
+    /// the times of its items. The file gets its name when the copy is complete. O(buckets).
     ///
     /// # Safety
     ///
@@ -204,7 +204,7 @@ impl<S: BuildHasher + Clone + 'static> SharedExpiringFilter<S> {
         filter: &ExpiringFilter<S>,
         max_processes: usize,
     ) -> Result<Self, OpenError> {
-        let new = file::like_expiring(filter, max_processes)?;
+        let new = file::like(Kind::Expiring, filter, max_processes)?;
         let put = |temporary: &Path| {
             let copy = Self::open_by(temporary, |_| new.hasher.clone())?;
             copy.shared.filter.merge(filter).map_err(OpenError::Copy)
@@ -223,7 +223,7 @@ impl<S: BuildHasher + Clone + 'static> SharedExpiringFilter<S> {
         filter: &ExpiringFilter<S>,
         max_processes: usize,
     ) -> Result<Self, OpenError> {
-        let new = file::like_expiring(filter, max_processes)?;
+        let new = file::like(Kind::Expiring, filter, max_processes)?;
         let copy = Self::of_memfd(file::create_memfd(&new)?, |_| new.hasher)?;
         copy.shared.filter.merge(filter).map_err(OpenError::Copy)?;
         Ok(copy)
@@ -266,7 +266,7 @@ impl<S: BuildHasher + Clone + 'static> SharedExpiringFilter<S> {
         builder: ExpiringBuilder<S>,
         max_processes: usize,
     ) -> Result<Self, OpenError> {
-        let new = file::new_expiring(builder, max_processes)?;
+        let new = file::new_filter(Kind::Expiring, builder, max_processes)?;
         Self::of_memfd(file::create_memfd(&new)?, |_| new.hasher)
     }
 
@@ -292,7 +292,7 @@ impl<S: BuildHasher + Clone + 'static> SharedExpiringFilter<S> {
         builder: ExpiringBuilder<S>,
         members: usize,
     ) -> Result<Self, OpenError> {
-        let new = file::new_expiring(builder, members)?;
+        let new = file::new_filter(Kind::Expiring, builder, members)?;
         file::create(path, &new)?;
         Self::open_by(path, |_| new.hasher)
     }

@@ -8,7 +8,7 @@ use crate::{
     sparse::{allocate, allocate_new},
 };
 use guira::{
-    Builder, CuckooFilter, ExpiringBuilder, ExpiringFilter, SeededState, SnapshotError,
+    Builder, CuckooFilter, ExpiringFilter, Filter, Lifetime, SeededState, SnapshotError,
     shared::{Members, Memory, SharedClock, SharedPlace, SharedWords},
 };
 use nix::{
@@ -94,41 +94,25 @@ pub(crate) struct New<S> {
     pub(crate) hasher: S,
 }
 
-/// The file of a new filter.
-pub(crate) fn new_filter<S: BuildHasher + Clone + 'static>(
-    builder: Builder<S>,
+/// The file of a new filter of this kind.
+pub(crate) fn new_filter<S: BuildHasher + Clone + 'static, T: Lifetime>(
+    kind: Kind,
+    builder: Builder<S, T>,
     members: usize,
 ) -> Result<New<S>, OpenError> {
     check_members(members)?;
     // Its pages are never touched, so it takes up no memory.
-    like_filter(&builder.build().map_err(OpenError::Build)?, members)
+    like(kind, &builder.build().map_err(OpenError::Build)?, members)
 }
 
-/// The file of an empty filter like this one.
-pub(crate) fn like_filter<S: BuildHasher + Clone + 'static>(
-    filter: &CuckooFilter<S>,
+/// The file of an empty filter like this one, which is of this kind.
+pub(crate) fn like<S: BuildHasher + Clone + 'static, T: Lifetime>(
+    kind: Kind,
+    filter: &Filter<S, T>,
     members: usize,
 ) -> Result<New<S>, OpenError> {
     let hasher = filter.hasher().clone();
-    New::of(Kind::Plain, filter.header(), members, hasher)
-}
-
-/// The file of a new expiring filter.
-pub(crate) fn new_expiring<S: BuildHasher + Clone + 'static>(
-    builder: ExpiringBuilder<S>,
-    members: usize,
-) -> Result<New<S>, OpenError> {
-    check_members(members)?;
-    like_expiring(&builder.build().map_err(OpenError::Build)?, members)
-}
-
-/// The file of an empty expiring filter like this one.
-pub(crate) fn like_expiring<S: BuildHasher + Clone + 'static>(
-    filter: &ExpiringFilter<S>,
-    members: usize,
-) -> Result<New<S>, OpenError> {
-    let hasher = filter.hasher().clone();
-    New::of(Kind::Expiring, filter.header(), members, hasher)
+    New::of(kind, filter.header(), members, hasher)
 }
 
 fn check_members(members: usize) -> Result<(), OpenError> {

@@ -215,7 +215,7 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
         filter: &CuckooFilter<S>,
         max_processes: usize,
     ) -> Result<Self, OpenError> {
-        let new = file::like_filter(filter, max_processes)?;
+        let new = file::like(Kind::Plain, filter, max_processes)?;
         let put = |temporary: &Path| {
             let copy = Self::open_by(temporary, |_| new.hasher.clone())?;
             copy.shared.filter.merge(filter).map_err(OpenError::Copy)
@@ -234,7 +234,7 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
         filter: &CuckooFilter<S>,
         max_processes: usize,
     ) -> Result<Self, OpenError> {
-        let new = file::like_filter(filter, max_processes)?;
+        let new = file::like(Kind::Plain, filter, max_processes)?;
         let copy = Self::of_memfd(file::create_memfd(&new)?, |_| new.hasher)?;
         copy.shared.filter.merge(filter).map_err(OpenError::Copy)?;
         Ok(copy)
@@ -292,7 +292,7 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     ///
     /// As [`create_memfd`](Self::create_memfd), and [`OpenError::TooManyProcesses`].
     pub fn create_memfd_for(builder: Builder<S>, max_processes: usize) -> Result<Self, OpenError> {
-        let new = file::new_filter(builder, max_processes)?;
+        let new = file::new_filter(Kind::Plain, builder, max_processes)?;
         Self::of_memfd(file::create_memfd(&new)?, |_| new.hasher)
     }
 
@@ -315,7 +315,7 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     }
 
     fn create_by(path: &Path, builder: Builder<S>, members: usize) -> Result<Self, OpenError> {
-        let new = file::new_filter(builder, members)?;
+        let new = file::new_filter(Kind::Plain, builder, members)?;
         file::create(path, &new)?;
         Self::open_by(path, |_| new.hasher)
     }
