@@ -2,17 +2,20 @@
 
 use crate::{
     error::{AttachError, NotAlone, OpenError},
-    file::Mapped,
+    file::{self, Access, InFile, Mapped},
     header::{Participants, Seats},
     locks::Origin,
     map::Map,
     processes::Processes,
     sparse::Sparse,
 };
-use guira::shared::{Repaired, SharedPlace};
+use guira::{Builder, Filter, Lifetime, SeededState};
 use std::{
+    fs::File,
+    hash::BuildHasher,
     io,
-    os::fd::BorrowedFd,
+    os::fd::{BorrowedFd, OwnedFd},
+    path::Path,
     sync::Arc,
     thread,
     time::{Duration, Instant},
@@ -30,7 +33,7 @@ const WAIT: Duration = Duration::from_millis(1);
 const MOST_TRIES: usize = 16;
 
 /// Opens a file, or creates it if there is none. Other processes may do the same.
-pub(crate) fn open_or_create<T>(
+fn open_or_create<T>(
     open: impl Fn() -> Result<T, OpenError>,
     create: impl Fn() -> Result<T, OpenError>,
 ) -> Result<T, OpenError> {
@@ -49,7 +52,7 @@ pub(crate) fn open_or_create<T>(
 }
 
 /// An error if a filter has other numbers than it was asked for. Both lists have the same names.
-pub(crate) fn check_numbers(
+fn check_numbers(
     found: [(&'static str, u64); 8],
     asked: [(&'static str, u64); 8],
 ) -> Result<(), OpenError> {
@@ -62,28 +65,105 @@ pub(crate) fn check_numbers(
 }
 
 /// A filter in a mapped file.
-pub(crate) struct Attached<F> {
-    pub(crate) filter: F,
+pub(crate) struct Attached<S, T: Lifetime> {
+    pub(crate) filter: Filter<S, T>,
     processes: Arc<Processes>,
     map: Arc<Map>,
     pub(crate) was_closed_cleanly: bool,
 }
 
-/// A filter that processes share, of any kind.
-pub(crate) trait Repair {
-    /// Completes or undoes what dead processes have begun.
-    fn repair_dead(&self) -> Repaired;
-
-    /// Counts the items, while no other thread uses the filter.
-    fn recount(&self) -> usize;
+impl<T: InFile> Attached<SeededState, T> {
+    /// Opens the filter in a file, or creates it if there is none. Other processes may do the same.
+    pub(crate) fn open_or_create(
+        path: &Path,
+        builder: Builder<SeededState, T>,
+    ) -> Result<Self, OpenError> {
+        // Its pages are never touched, so it takes up no memory.
+        let asked = builder.build().map_err(OpenError::Build)?;
+        let new = file::like(&asked, MEMBERS)?;
+        let open = || {
+            let opened = Self::open(path, SeededState::new)?;
+            check_numbers(opened.filter.numbers(), asked.numbers())?;
+            Ok(opened)
+        };
+        open_or_create(open, || {
+            file::create(path, &new)?;
+            Self::open(path, |_| new.hasher.clone())
+        })
+    }
 }
 
-impl<F: Repair> Attached<F> {
-    /// The filter in a mapped file, which `make` makes, with a seat for this process.
-    pub(crate) fn new(
+impl<S: BuildHasher + Clone + 'static, T: InFile> Attached<S, T> {
+    /// Creates a file with an empty filter.
+    pub(crate) fn create(
+        path: &Path,
+        builder: Builder<S, T>,
+        members: usize,
+    ) -> Result<Self, OpenError> {
+        let new = file::new_filter(builder, members)?;
+        file::create(path, &new)?;
+        Self::open(path, |_| new.hasher)
+    }
+
+    /// Creates a file with a copy of `filter`.
+    pub(crate) fn create_copy(
+        path: &Path,
+        filter: &Filter<S, T>,
+        members: usize,
+    ) -> Result<Self, OpenError> {
+        let new = file::like(filter, members)?;
+        let put = |temporary: &Path| {
+            let copy = Self::open(temporary, |_| new.hasher.clone())?;
+            copy.filter.merge(filter).map_err(OpenError::Copy)
+        };
+        file::create_with(path, &new, put)?;
+        Self::open(path, |_| new.hasher)
+    }
+
+    /// Creates an empty filter in memory that has no name.
+    pub(crate) fn create_memfd(builder: Builder<S, T>, members: usize) -> Result<Self, OpenError> {
+        let new = file::new_filter(builder, members)?;
+        Self::of_memfd(file::create_memfd(&new)?, |_| new.hasher)
+    }
+
+    /// Creates a copy of `filter` in memory that has no name.
+    pub(crate) fn create_memfd_copy(
+        filter: &Filter<S, T>,
+        members: usize,
+    ) -> Result<Self, OpenError> {
+        let new = file::like(filter, members)?;
+        let copy = Self::of_memfd(file::create_memfd(&new)?, |_| new.hasher)?;
+        copy.filter.merge(filter).map_err(OpenError::Copy)?;
+        Ok(copy)
+    }
+}
+
+impl<S: BuildHasher + 'static, T: InFile> Attached<S, T> {
+    /// Opens the filter in a file.
+    pub(crate) fn open(path: &Path, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
+        let file = file::open(path, Access::Write)?;
+        let mapped = Mapped::new::<T>(&file, Access::Write)?;
+        Self::new(mapped, Origin::of_path(path, &file)?, hasher)
+    }
+
+    /// Opens the filter behind a descriptor that another process has made.
+    pub(crate) fn from_memfd(
+        descriptor: OwnedFd,
+        hasher: impl FnOnce(u64) -> S,
+    ) -> Result<Self, OpenError> {
+        Self::of_memfd(file::sealed(descriptor)?, hasher)
+    }
+
+    fn of_memfd(file: File, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
+        let mapped = Mapped::new::<T>(&file, Access::Write)?;
+        Self::new(mapped, Origin::of_descriptor(file)?, hasher)
+    }
+
+    /// The filter in a mapped file, with a seat for this process.
+    fn new(
         mapped: Mapped,
         origin: Origin,
-        make: impl FnOnce(&Mapped, SharedPlace) -> Result<F, OpenError>,
+        hasher: impl FnOnce(u64) -> S,
     ) -> Result<Self, OpenError> {
         let origin = Arc::new(origin);
         let memory = Sparse::new(mapped.map.clone(), origin.clone());
@@ -92,12 +172,13 @@ impl<F: Repair> Attached<F> {
         let was_closed_cleanly = processes.none_died()?;
         let place = mapped.place(processes.clone(), Arc::new(memory), processes.own());
         let opened = Self {
-            filter: make(&mapped, place)?,
+            filter: T::filter(&mapped, hasher, place)?,
             processes,
             map: mapped.map,
             was_closed_cleanly,
         };
         opened.attach()?;
+        T::seated(&opened.filter);
         Ok(opened)
     }
 

@@ -1,18 +1,16 @@
 //! An expiring filter that several processes share.
 
 use crate::{
-    attached::{Attached, MEMBERS, Repair, check_numbers, open_or_create},
+    attached::{Attached, MEMBERS},
     error::{AttachError, NotAlone, OpenError},
-    file::{self, Access, Kind, Mapped},
     header::Participants,
-    locks::Origin,
 };
 use guira::{
-    BatchError, ExpiringBuilder, ExpiringFilter, InsertError, SeededState, Stats, shared::Repaired,
+    BatchError, Expiring, ExpiringBuilder, ExpiringFilter, InsertError, SeededState, Stats,
+    shared::Repaired,
 };
 use std::{
     fmt,
-    fs::File,
     hash::{BuildHasher, Hash},
     io,
     os::fd::{BorrowedFd, OwnedFd},
@@ -43,17 +41,7 @@ use std::{
 /// a bucket, for one epoch at least. (The fewer [epochs](guira::ExpiringBuilder::epochs) a TTL has, the
 /// longer it must have stopped.) Items then live longer, until the process continues or is killed.
 pub struct SharedExpiringFilter<S = SeededState> {
-    shared: Attached<ExpiringFilter<S>>,
-}
-
-impl<S: BuildHasher + 'static> Repair for ExpiringFilter<S> {
-    fn repair_dead(&self) -> Repaired {
-        self.repair_dead()
-    }
-
-    fn recount(&self) -> usize {
-        self.recount()
-    }
+    shared: Attached<S, Expiring>,
 }
 
 impl SharedExpiringFilter {
@@ -72,7 +60,8 @@ impl SharedExpiringFilter {
     /// * The errors of [`SharedFilter::open`](crate::SharedFilter::open).
     #[expect(unsafe_code, reason = "the file must not change in other ways")]
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
-        Self::open_by(path.as_ref(), SeededState::new)
+        let shared = Attached::open(path.as_ref(), SeededState::new)?;
+        Ok(Self { shared })
     }
 
     /// Opens the filter in a file, or [creates](Self::create) it if no file has this name.
@@ -94,16 +83,8 @@ impl SharedExpiringFilter {
         path: impl AsRef<Path>,
         builder: ExpiringBuilder,
     ) -> Result<Self, OpenError> {
-        let path = path.as_ref();
-        // Its pages are never touched, so it takes up no memory.
-        let asked = builder.clone().build().map_err(OpenError::Build)?;
-        Kind::Expiring.words_of(&asked.header())?;
-        let open = || {
-            let opened = Self::open_by(path, SeededState::new)?;
-            check_numbers(opened.shared.filter.numbers(), asked.numbers())?;
-            Ok(opened)
-        };
-        open_or_create(open, || Self::create_by(path, builder.clone(), MEMBERS))
+        let shared = Attached::open_or_create(path.as_ref(), builder)?;
+        Ok(Self { shared })
     }
 
     /// Opens the filter behind a descriptor that another process has made by
@@ -116,7 +97,8 @@ impl SharedExpiringFilter {
     /// * [`OpenError::NotSealed`]: the memory can be truncated, or the descriptor is not that of a memfd.
     /// * Other errors are as in [`open`](Self::open).
     pub fn from_memfd(descriptor: OwnedFd) -> Result<Self, OpenError> {
-        Self::of_memfd(file::sealed(descriptor)?, SeededState::new)
+        let shared = Attached::from_memfd(descriptor, SeededState::new)?;
+        Ok(Self { shared })
     }
 }
 
@@ -161,7 +143,8 @@ impl<S: BuildHasher + Clone + 'static> SharedExpiringFilter<S> {
         path: impl AsRef<Path>,
         builder: ExpiringBuilder<S>,
     ) -> Result<Self, OpenError> {
-        Self::create_by(path.as_ref(), builder, MEMBERS)
+        let shared = Attached::create(path.as_ref(), builder, MEMBERS)?;
+        Ok(Self { shared })
     }
 
     /// [`create`](Self::create) for at most `max_processes` processes, from 1 to 255.
@@ -182,7 +165,8 @@ impl<S: BuildHasher + Clone + 'static> SharedExpiringFilter<S> {
         builder: ExpiringBuilder<S>,
         max_processes: usize,
     ) -> Result<Self, OpenError> {
-        Self::create_by(path.as_ref(), builder, max_processes)
+        let shared = Attached::create(path.as_ref(), builder, max_processes)?;
+        Ok(Self { shared })
     }
 
     /// Creates a file with a copy of `filter`, for at most `max_processes` processes.
@@ -204,13 +188,8 @@ impl<S: BuildHasher + Clone + 'static> SharedExpiringFilter<S> {
         filter: &ExpiringFilter<S>,
         max_processes: usize,
     ) -> Result<Self, OpenError> {
-        let new = file::like(Kind::Expiring, filter, max_processes)?;
-        let put = |temporary: &Path| {
-            let copy = Self::open_by(temporary, |_| new.hasher.clone())?;
-            copy.shared.filter.merge(filter).map_err(OpenError::Copy)
-        };
-        file::create_with(path.as_ref(), &new, put)?;
-        Self::open_by(path.as_ref(), |_| new.hasher)
+        let shared = Attached::create_copy(path.as_ref(), filter, max_processes)?;
+        Ok(Self { shared })
     }
 
     /// [`create_copy`](Self::create_copy) in memory that has no name, as
@@ -223,10 +202,8 @@ impl<S: BuildHasher + Clone + 'static> SharedExpiringFilter<S> {
         filter: &ExpiringFilter<S>,
         max_processes: usize,
     ) -> Result<Self, OpenError> {
-        let new = file::like(Kind::Expiring, filter, max_processes)?;
-        let copy = Self::of_memfd(file::create_memfd(&new)?, |_| new.hasher)?;
-        copy.shared.filter.merge(filter).map_err(OpenError::Copy)?;
-        Ok(copy)
+        let shared = Attached::create_memfd_copy(filter, max_processes)?;
+        Ok(Self { shared })
     }
 
     /// Like [`open`](SharedExpiringFilter::open), for a filter with another hasher.
@@ -240,7 +217,8 @@ impl<S: BuildHasher + Clone + 'static> SharedExpiringFilter<S> {
     /// As [`open`](SharedExpiringFilter::open).
     #[expect(unsafe_code, reason = "as `open`")]
     pub unsafe fn open_with_hasher(path: impl AsRef<Path>, hasher: S) -> Result<Self, OpenError> {
-        Self::open_by(path.as_ref(), |_| hasher)
+        let shared = Attached::open(path.as_ref(), |_| hasher)?;
+        Ok(Self { shared })
     }
 
     /// Creates an empty filter in memory that has no name, for at most 63 processes.
@@ -266,8 +244,8 @@ impl<S: BuildHasher + Clone + 'static> SharedExpiringFilter<S> {
         builder: ExpiringBuilder<S>,
         max_processes: usize,
     ) -> Result<Self, OpenError> {
-        let new = file::new_filter(Kind::Expiring, builder, max_processes)?;
-        Self::of_memfd(file::create_memfd(&new)?, |_| new.hasher)
+        let shared = Attached::create_memfd(builder, max_processes)?;
+        Ok(Self { shared })
     }
 
     /// Like [`from_memfd`](SharedExpiringFilter::from_memfd), for a filter with another hasher.
@@ -276,7 +254,8 @@ impl<S: BuildHasher + Clone + 'static> SharedExpiringFilter<S> {
     ///
     /// As [`from_memfd`](SharedExpiringFilter::from_memfd).
     pub fn from_memfd_with_hasher(descriptor: OwnedFd, hasher: S) -> Result<Self, OpenError> {
-        Self::of_memfd(file::sealed(descriptor)?, |_| hasher)
+        let shared = Attached::from_memfd(descriptor, |_| hasher)?;
+        Ok(Self { shared })
     }
 
     /// The descriptor of a filter that has no path: `None` for the others.
@@ -285,38 +264,6 @@ impl<S: BuildHasher + Clone + 'static> SharedExpiringFilter<S> {
     #[must_use]
     pub fn memfd(&self) -> Option<BorrowedFd<'_>> {
         self.shared.memfd()
-    }
-
-    fn create_by(
-        path: &Path,
-        builder: ExpiringBuilder<S>,
-        members: usize,
-    ) -> Result<Self, OpenError> {
-        let new = file::new_filter(Kind::Expiring, builder, members)?;
-        file::create(path, &new)?;
-        Self::open_by(path, |_| new.hasher)
-    }
-
-    fn open_by(path: &Path, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
-        let file = file::open(path, Access::Write)?;
-        let mapped = Mapped::new(&file, Access::Write, Kind::Expiring)?;
-        Self::of_file(mapped, Origin::of_path(path, &file)?, hasher)
-    }
-
-    fn of_memfd(file: File, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
-        let mapped = Mapped::new(&file, Access::Write, Kind::Expiring)?;
-        Self::of_file(mapped, Origin::of_descriptor(file)?, hasher)
-    }
-
-    fn of_file(
-        mapped: Mapped,
-        origin: Origin,
-        hasher: impl FnOnce(u64) -> S,
-    ) -> Result<Self, OpenError> {
-        let filter = |mapped: &Mapped, place| mapped.expiring_filter(hasher, place);
-        let shared = Attached::new(mapped, origin, filter)?;
-        shared.filter.note_epoch();
-        Ok(Self { shared })
     }
 }
 

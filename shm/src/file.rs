@@ -8,7 +8,8 @@ use crate::{
     sparse::{allocate, allocate_new},
 };
 use guira::{
-    Builder, CuckooFilter, ExpiringFilter, Filter, Lifetime, SeededState, SnapshotError,
+    Builder, CuckooFilter, Expiring, ExpiringFilter, Filter, Forever, Lifetime, SeededState,
+    SnapshotError,
     shared::{Members, Memory, SharedClock, SharedPlace, SharedWords},
 };
 use nix::{
@@ -47,36 +48,31 @@ pub(crate) enum Access {
     Write,
 }
 
-/// What kind of filter is in a file.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Plain,
-    Expiring,
+/// The words of the filter with this header, if its items have this lifetime.
+pub(crate) fn words_of<T: Lifetime>(header: &[u8]) -> Result<SharedWords, OpenError> {
+    let is_plain = || CuckooFilter::<SeededState>::shared_words(header).is_ok();
+    let expires = || ExpiringFilter::<SeededState>::shared_words(header).is_ok();
+    match Filter::<SeededState, T>::shared_words(header) {
+        Ok(Some(words)) => Ok(words),
+        Ok(None) if is_plain() => Err(OpenError::Counters),
+        Ok(None) => Err(OpenError::Grows),
+        Err(SnapshotError::Magic) if expires() => Err(OpenError::Expires),
+        Err(SnapshotError::Magic) if is_plain() => Err(OpenError::DoesNotExpire),
+        Err(error) => Err(error.into()),
+    }
 }
 
-impl Kind {
-    /// The words of the filter with this header, if it is of this kind.
-    pub(crate) fn words_of(self, header: &[u8]) -> Result<SharedWords, OpenError> {
-        match (self.asked(header), self) {
-            (Ok(Some(words)), _) => Ok(words),
-            (Ok(None), Self::Plain) => Err(OpenError::Counters),
-            (Ok(None), Self::Expiring) => Err(OpenError::Grows),
-            (Err(SnapshotError::Magic), Self::Plain) if Self::Expiring.asked(header).is_ok() => {
-                Err(OpenError::Expires)
-            }
-            (Err(SnapshotError::Magic), Self::Expiring) if Self::Plain.asked(header).is_ok() => {
-                Err(OpenError::DoesNotExpire)
-            }
-            (Err(error), _) => Err(error.into()),
-        }
-    }
+/// How long items stay in a filter that is in a mapped file.
+pub(crate) trait InFile: Lifetime + Sized {
+    /// The filter in the file.
+    fn filter<S: BuildHasher + 'static>(
+        mapped: &Mapped,
+        hasher: impl FnOnce(u64) -> S,
+        place: SharedPlace,
+    ) -> Result<Filter<S, Self>, OpenError>;
 
-    fn asked(self, header: &[u8]) -> Result<Option<SharedWords>, SnapshotError> {
-        match self {
-            Self::Plain => CuckooFilter::<SeededState>::shared_words(header),
-            Self::Expiring => ExpiringFilter::<SeededState>::shared_words(header),
-        }
-    }
+    /// Does what is left after this process has taken a seat.
+    fn seated<S>(_filter: &Filter<S, Self>) {}
 }
 
 /// A mapped file whose header and length fit a filter.
@@ -94,25 +90,33 @@ pub(crate) struct New<S> {
     pub(crate) hasher: S,
 }
 
-/// The file of a new filter of this kind.
+/// The file of a new filter.
 pub(crate) fn new_filter<S: BuildHasher + Clone + 'static, T: Lifetime>(
-    kind: Kind,
     builder: Builder<S, T>,
     members: usize,
 ) -> Result<New<S>, OpenError> {
     check_members(members)?;
     // Its pages are never touched, so it takes up no memory.
-    like(kind, &builder.build().map_err(OpenError::Build)?, members)
+    like(&builder.build().map_err(OpenError::Build)?, members)
 }
 
-/// The file of an empty filter like this one, which is of this kind.
+/// The file of an empty filter like this one.
 pub(crate) fn like<S: BuildHasher + Clone + 'static, T: Lifetime>(
-    kind: Kind,
     filter: &Filter<S, T>,
     members: usize,
 ) -> Result<New<S>, OpenError> {
-    let hasher = filter.hasher().clone();
-    New::of(kind, filter.header(), members, hasher)
+    check_members(members)?;
+    let (hasher, filter) = (filter.hasher().clone(), filter.header());
+    let of_filter = words_of::<T>(&filter)?;
+    Ok(New {
+        header: Header {
+            members,
+            words: PAGE + of_filter.all,
+            filter,
+        },
+        first: PAGE + of_filter.first,
+        hasher,
+    })
 }
 
 fn check_members(members: usize) -> Result<(), OpenError> {
@@ -123,22 +127,6 @@ fn check_members(members: usize) -> Result<(), OpenError> {
         });
     }
     Ok(())
-}
-
-impl<S> New<S> {
-    fn of(kind: Kind, filter: [u8; 68], members: usize, hasher: S) -> Result<Self, OpenError> {
-        check_members(members)?;
-        let of_filter = kind.words_of(&filter)?;
-        Ok(Self {
-            header: Header {
-                members,
-                words: PAGE + of_filter.all,
-                filter,
-            },
-            first: PAGE + of_filter.first,
-            hasher,
-        })
-    }
 }
 
 /// Creates the file of a filter. It gets its name when it is complete.
@@ -269,7 +257,7 @@ pub(crate) fn sealed(descriptor: OwnedFd) -> Result<File, OpenError> {
 
 impl Mapped {
     /// Maps a file, and checks its header and its length.
-    pub(crate) fn new(file: &File, access: Access, kind: Kind) -> Result<Self, OpenError> {
+    pub(crate) fn new<T: Lifetime>(file: &File, access: Access) -> Result<Self, OpenError> {
         let bytes = file.metadata()?.len();
         if bytes < 8 * PAGE as u64 || !bytes.is_multiple_of(8) {
             return Err(OpenError::NotAFilter);
@@ -280,7 +268,7 @@ impl Mapped {
             Access::Write => Map::of_file(file, words)?,
         };
         let header = Header::read(map.words())?;
-        let of_filter = kind.words_of(&header.filter)?.all;
+        let of_filter = words_of::<T>(&header.filter)?.all;
         if words - PAGE != of_filter {
             return Err(OpenError::Length {
                 found: bytes,
@@ -310,14 +298,15 @@ impl Mapped {
             own,
         }
     }
+}
 
-    /// The filter in the file.
-    pub(crate) fn filter<S: BuildHasher + 'static>(
-        &self,
+impl InFile for Forever {
+    fn filter<S: BuildHasher + 'static>(
+        mapped: &Mapped,
         hasher: impl FnOnce(u64) -> S,
         place: SharedPlace,
     ) -> Result<CuckooFilter<S>, OpenError> {
-        let filter = CuckooFilter::shared(&self.header.filter, hasher, place)?;
+        let filter = CuckooFilter::shared(&mapped.header.filter, hasher, place)?;
         let filter = filter.ok_or(OpenError::Counters)?;
         check_holds(filter.most_holds())?;
         if let Some([complete, in_use]) = filter.wrong_progress() {
@@ -328,10 +317,11 @@ impl Mapped {
         }
         Ok(filter)
     }
+}
 
-    /// The expiring filter in the file.
-    pub(crate) fn expiring_filter<S: BuildHasher + 'static>(
-        &self,
+impl InFile for Expiring {
+    fn filter<S: BuildHasher + 'static>(
+        mapped: &Mapped,
         hasher: impl FnOnce(u64) -> S,
         place: SharedPlace,
     ) -> Result<ExpiringFilter<S>, OpenError> {
@@ -339,9 +329,9 @@ impl Mapped {
         let clock = SharedClock {
             boot: boottime.boot(),
             read: move || boottime.read(),
-            may_write: self.access == Access::Write,
+            may_write: mapped.access == Access::Write,
         };
-        let filter = ExpiringFilter::shared(&self.header.filter, hasher, place, clock)?;
+        let filter = ExpiringFilter::shared(&mapped.header.filter, hasher, place, clock)?;
         let filter = filter.ok_or(OpenError::Grows)?;
         check_holds(filter.most_holds())?;
         if let Some(found) = filter.wrong_time() {
@@ -351,6 +341,10 @@ impl Mapped {
             });
         }
         Ok(filter)
+    }
+
+    fn seated<S>(filter: &ExpiringFilter<S>) {
+        filter.note_epoch();
     }
 }
 

@@ -1,16 +1,15 @@
 //! A filter that several processes share.
 
 use crate::{
-    attached::{Attached, MEMBERS, Repair, check_numbers, open_or_create},
+    attached::{Attached, MEMBERS},
     error::{AttachError, NotAlone, OpenError},
-    file::{self, Access, Kind, Mapped},
     header::Participants,
-    locks::Origin,
 };
-use guira::{BatchError, Builder, CuckooFilter, InsertError, SeededState, Stats, shared::Repaired};
+use guira::{
+    BatchError, Builder, CuckooFilter, Forever, InsertError, SeededState, Stats, shared::Repaired,
+};
 use std::{
     fmt,
-    fs::File,
     hash::{BuildHasher, Hash},
     io,
     os::fd::{BorrowedFd, OwnedFd},
@@ -39,17 +38,7 @@ use std::{
 /// end. If that does not come soon, the remove returns false for a present item. A child that calls
 /// [`attach`](Self::attach) first learns from an error that it has no seat.
 pub struct SharedFilter<S = SeededState> {
-    shared: Attached<CuckooFilter<S>>,
-}
-
-impl<S: BuildHasher + 'static> Repair for CuckooFilter<S> {
-    fn repair_dead(&self) -> Repaired {
-        self.repair_dead()
-    }
-
-    fn recount(&self) -> usize {
-        self.recount()
-    }
+    shared: Attached<S, Forever>,
 }
 
 impl SharedFilter {
@@ -70,7 +59,8 @@ impl SharedFilter {
     /// * Other [`OpenError`]s describe what is wrong with the file.
     #[expect(unsafe_code, reason = "the file must not change in other ways")]
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
-        Self::open_by(path.as_ref(), SeededState::new)
+        let shared = Attached::open(path.as_ref(), SeededState::new)?;
+        Ok(Self { shared })
     }
 
     /// Opens the filter in a file, or [creates](Self::create) it if no file has this name.
@@ -108,16 +98,8 @@ impl SharedFilter {
         path: impl AsRef<Path>,
         builder: Builder,
     ) -> Result<Self, OpenError> {
-        let path = path.as_ref();
-        // Its pages are never touched, so it takes up no memory.
-        let asked = builder.clone().build().map_err(OpenError::Build)?;
-        Kind::Plain.words_of(&asked.header())?;
-        let open = || {
-            let opened = Self::open_by(path, SeededState::new)?;
-            check_numbers(opened.shared.filter.numbers(), asked.numbers())?;
-            Ok(opened)
-        };
-        open_or_create(open, || Self::create_by(path, builder.clone(), MEMBERS))
+        let shared = Attached::open_or_create(path.as_ref(), builder)?;
+        Ok(Self { shared })
     }
 
     /// Opens the filter behind a descriptor that another process has made by
@@ -132,7 +114,8 @@ impl SharedFilter {
     /// * [`OpenError::Attach`]: all seats are taken.
     /// * Other [`OpenError`]s describe what is wrong with the contents.
     pub fn from_memfd(descriptor: OwnedFd) -> Result<Self, OpenError> {
-        Self::of_memfd(file::sealed(descriptor)?, SeededState::new)
+        let shared = Attached::from_memfd(descriptor, SeededState::new)?;
+        Ok(Self { shared })
     }
 }
 
@@ -157,7 +140,8 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     /// * [`OpenError::Io`]: the file cannot be created, or the file system has no room for it.
     #[expect(unsafe_code, reason = "as `open`")]
     pub unsafe fn create(path: impl AsRef<Path>, builder: Builder<S>) -> Result<Self, OpenError> {
-        Self::create_by(path.as_ref(), builder, MEMBERS)
+        let shared = Attached::create(path.as_ref(), builder, MEMBERS)?;
+        Ok(Self { shared })
     }
 
     /// [`create`](Self::create) for at most `max_processes` processes, from 1 to 255.
@@ -179,7 +163,8 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
         builder: Builder<S>,
         max_processes: usize,
     ) -> Result<Self, OpenError> {
-        Self::create_by(path.as_ref(), builder, max_processes)
+        let shared = Attached::create(path.as_ref(), builder, max_processes)?;
+        Ok(Self { shared })
     }
 
     /// Creates a file with a copy of `filter`, for at most `max_processes` processes.
@@ -215,13 +200,8 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
         filter: &CuckooFilter<S>,
         max_processes: usize,
     ) -> Result<Self, OpenError> {
-        let new = file::like(Kind::Plain, filter, max_processes)?;
-        let put = |temporary: &Path| {
-            let copy = Self::open_by(temporary, |_| new.hasher.clone())?;
-            copy.shared.filter.merge(filter).map_err(OpenError::Copy)
-        };
-        file::create_with(path.as_ref(), &new, put)?;
-        Self::open_by(path.as_ref(), |_| new.hasher)
+        let shared = Attached::create_copy(path.as_ref(), filter, max_processes)?;
+        Ok(Self { shared })
     }
 
     /// [`create_copy`](Self::create_copy) in memory that has no name, as
@@ -234,10 +214,8 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
         filter: &CuckooFilter<S>,
         max_processes: usize,
     ) -> Result<Self, OpenError> {
-        let new = file::like(Kind::Plain, filter, max_processes)?;
-        let copy = Self::of_memfd(file::create_memfd(&new)?, |_| new.hasher)?;
-        copy.shared.filter.merge(filter).map_err(OpenError::Copy)?;
-        Ok(copy)
+        let shared = Attached::create_memfd_copy(filter, max_processes)?;
+        Ok(Self { shared })
     }
 
     /// Like [`open`](SharedFilter::open), for a filter with another hasher.
@@ -251,7 +229,8 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     /// As [`open`](SharedFilter::open).
     #[expect(unsafe_code, reason = "as `open`")]
     pub unsafe fn open_with_hasher(path: impl AsRef<Path>, hasher: S) -> Result<Self, OpenError> {
-        Self::open_by(path.as_ref(), |_| hasher)
+        let shared = Attached::open(path.as_ref(), |_| hasher)?;
+        Ok(Self { shared })
     }
 
     /// Creates an empty filter in memory that has no name, for at most 63 processes.
@@ -292,8 +271,8 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     ///
     /// As [`create_memfd`](Self::create_memfd), and [`OpenError::TooManyProcesses`].
     pub fn create_memfd_for(builder: Builder<S>, max_processes: usize) -> Result<Self, OpenError> {
-        let new = file::new_filter(Kind::Plain, builder, max_processes)?;
-        Self::of_memfd(file::create_memfd(&new)?, |_| new.hasher)
+        let shared = Attached::create_memfd(builder, max_processes)?;
+        Ok(Self { shared })
     }
 
     /// Like [`from_memfd`](SharedFilter::from_memfd), for a filter with another hasher.
@@ -302,7 +281,8 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     ///
     /// As [`from_memfd`](SharedFilter::from_memfd).
     pub fn from_memfd_with_hasher(descriptor: OwnedFd, hasher: S) -> Result<Self, OpenError> {
-        Self::of_memfd(file::sealed(descriptor)?, |_| hasher)
+        let shared = Attached::from_memfd(descriptor, |_| hasher)?;
+        Ok(Self { shared })
     }
 
     /// The descriptor of a filter that has no path: `None` for the others.
@@ -312,33 +292,6 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     #[must_use]
     pub fn memfd(&self) -> Option<BorrowedFd<'_>> {
         self.shared.memfd()
-    }
-
-    fn create_by(path: &Path, builder: Builder<S>, members: usize) -> Result<Self, OpenError> {
-        let new = file::new_filter(Kind::Plain, builder, members)?;
-        file::create(path, &new)?;
-        Self::open_by(path, |_| new.hasher)
-    }
-
-    fn open_by(path: &Path, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
-        let file = file::open(path, Access::Write)?;
-        let mapped = Mapped::new(&file, Access::Write, Kind::Plain)?;
-        Self::of_file(mapped, Origin::of_path(path, &file)?, hasher)
-    }
-
-    fn of_memfd(file: File, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
-        let mapped = Mapped::new(&file, Access::Write, Kind::Plain)?;
-        Self::of_file(mapped, Origin::of_descriptor(file)?, hasher)
-    }
-
-    fn of_file(
-        mapped: Mapped,
-        origin: Origin,
-        hasher: impl FnOnce(u64) -> S,
-    ) -> Result<Self, OpenError> {
-        let filter = |mapped: &Mapped, place| mapped.filter(hasher, place);
-        let shared = Attached::new(mapped, origin, filter)?;
-        Ok(Self { shared })
     }
 }
 

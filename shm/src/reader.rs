@@ -2,13 +2,13 @@
 
 use crate::{
     error::OpenError,
-    file::{self, Access, Kind, Mapped},
+    file::{self, Access, InFile, Mapped},
     header::{Participants, Seats},
     map::Map,
 };
 use guira::{
-    CuckooFilter, ExpiringFilter, SeededState, Stats,
-    shared::{Members, NUMBER_WORD, SEAT_WORD, Seat, SharedPlace},
+    Expiring, Filter, Forever, Lifetime, SeededState, Stats,
+    shared::{Members, NUMBER_WORD, SEAT_WORD, Seat},
 };
 use std::{
     fmt,
@@ -46,7 +46,7 @@ use std::{
 /// item moves past it unseen, and a reader cannot write that down. So this type has no such methods. Let
 /// a process that may write take a snapshot, and read that.
 pub struct SharedReader<S = SeededState> {
-    shared: ReadOnly<CuckooFilter<S>>,
+    shared: ReadOnly<S, Forever>,
 }
 
 /// A shared expiring filter that this process only looks items up in.
@@ -85,12 +85,12 @@ pub struct SharedReader<S = SeededState> {
 /// expires**, and items are found for as long as that lasts. [`epoch_age`](Self::epoch_age) shows it: while a
 /// writer ticks, it is at most [`epoch_length`](Self::epoch_length) plus the time between two ticks.
 pub struct SharedExpiringReader<S = SeededState> {
-    shared: ReadOnly<ExpiringFilter<S>>,
+    shared: ReadOnly<S, Expiring>,
 }
 
 /// A filter in a file that this process cannot write.
-struct ReadOnly<F> {
-    filter: F,
+struct ReadOnly<S, T: Lifetime> {
+    filter: Filter<S, T>,
     map: Arc<Map>,
     most_members: usize,
 }
@@ -112,19 +112,15 @@ impl Members for Outside {
     }
 }
 
-impl<F> ReadOnly<F> {
-    /// The filter of this kind in a file, which `make` makes.
-    fn new(
-        file: &File,
-        kind: Kind,
-        make: impl FnOnce(&Mapped, SharedPlace) -> Result<F, OpenError>,
-    ) -> Result<Self, OpenError> {
-        let mapped = Mapped::new(file, Access::Read, kind)?;
+impl<S: BuildHasher + 'static, T: InFile> ReadOnly<S, T> {
+    /// The filter in a file.
+    fn new(file: &File, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
+        let mapped = Mapped::new::<T>(file, Access::Read)?;
         // A reader has no seat, and counts nothing.
         let own: Box<[AtomicU64]> = [SEAT_WORD, NUMBER_WORD].map(|_| AtomicU64::new(0)).into();
         let place = mapped.place(Arc::new(Outside), mapped.map.clone(), Arc::new(own));
         Ok(Self {
-            filter: make(&mapped, place)?,
+            filter: T::filter(&mapped, hasher, place)?,
             most_members: mapped.header.members,
             map: mapped.map,
         })
@@ -134,7 +130,7 @@ impl<F> ReadOnly<F> {
 /// What all readers have: how they are opened, and the lookups of `$Filter` that store nothing.
 macro_rules! reader {
     (
-        $Reader:ident of $Filter:ident, by $kind:ident, $make:ident and $contains_hash:ident,
+        $Reader:ident of $Filter:ident, by $contains_hash:ident,
         like $Writer:ident
     ) => {
         impl $Reader {
@@ -197,8 +193,7 @@ macro_rules! reader {
             }
 
             fn of_file(file: &File, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
-                let make = |mapped: &Mapped, place| mapped.$make(hasher, place);
-                let shared = ReadOnly::new(file, Kind::$kind, make)?;
+                let shared = ReadOnly::new(file, hasher)?;
                 Ok(Self { shared })
             }
 
@@ -296,9 +291,9 @@ macro_rules! reader {
     };
 }
 
-reader!(SharedReader of CuckooFilter, by Plain, filter and contains_hash_shared, like SharedFilter);
+reader!(SharedReader of CuckooFilter, by contains_hash_shared, like SharedFilter);
 reader!(
-    SharedExpiringReader of ExpiringFilter, by Expiring, expiring_filter and contains_hash,
+    SharedExpiringReader of ExpiringFilter, by contains_hash,
     like SharedExpiringFilter
 );
 
