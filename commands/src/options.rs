@@ -181,14 +181,15 @@ pub(crate) fn of_insert(
         return Ok(Wanted::by_default(defaults));
     }
     let out_of_range = "Capacity must be in the range [cf-bucket-size * 2, 25769803776]";
-    let Some(capacity) = capacity else {
-        let capacity = i64::try_from(defaults.capacity).unwrap_or(MAX_CAPACITY);
-        let wanted = wanted(capacity, pairs, defaults, out_of_range)?;
-        let reach = DEFAULT_REACH;
-        return Ok(Wanted { reach, ..wanted });
+    let (capacity, reach) = match capacity {
+        Some(word) => (number(word).ok_or(BAD_CAPACITY)?, 0),
+        None => {
+            let capacity = i64::try_from(defaults.capacity).unwrap_or(MAX_CAPACITY);
+            (capacity, DEFAULT_REACH)
+        }
     };
-    let capacity = number(capacity).ok_or(BAD_CAPACITY)?;
-    wanted(capacity, pairs, defaults, out_of_range)
+    let wanted = wanted(capacity, pairs, defaults, out_of_range)?;
+    Ok(Wanted { reach, ..wanted })
 }
 
 /// The filter with this capacity and these options, checked in the order in which RedisBloom checks them,

@@ -105,9 +105,10 @@ impl Windowed {
     /// [`sweep`](Self::sweep). Call this only if no client has written since the first one was due.
     pub fn catch_up(&self) {
         let (length, now) = (self.epoch_length(), self.now());
+        let age = self.filter.epoch_age_at(now).unwrap_or_default();
         let age = match self.overdue {
-            (epoch, overdue) if epoch == self.epoch() => self.epoch_age().saturating_sub(overdue),
-            _ => self.epoch_age(),
+            (epoch, overdue) if epoch == self.epoch() => age.saturating_sub(overdue),
+            _ => age,
         };
         let epochs = age.as_nanos() / length.as_nanos();
         // After E + 1 epochs all items have expired, and further epochs change nothing.

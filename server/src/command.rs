@@ -10,6 +10,7 @@ pub use table::COMMANDS;
 
 use crate::store::Store;
 use guira_commands::{Args, Reply, Together, takes};
+use std::borrow::Cow;
 
 /// A command. The server decides by these fields how to treat it, never by its name.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +100,13 @@ impl Keys {
 
 /// A command with more arguments than this may take long, whichever it is.
 pub(crate) const MANY: usize = 4096;
+
+/// What an error repeats of a word.
+pub(crate) fn repeated(word: &[u8]) -> Cow<'_, str> {
+    /// The maximum number of bytes.
+    const REPEATED: usize = 128;
+    String::from_utf8_lossy(&word[..word.len().min(REPEATED)])
+}
 
 impl Command {
     /// True if it may take long, regardless of queued commands.

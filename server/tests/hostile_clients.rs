@@ -1,6 +1,6 @@
 //! Clients that send and never read, that never authenticate, or that all connect at once.
 
-use crate::common::{PATIENCE, Protocol, Raw, Server, ask, long, memory, request, until};
+use crate::common::{PATIENCE, Protocol, Raw, Server, ask, info, long, memory, request, until};
 use redis::Connection;
 use socket2::{Domain, Socket, Type};
 use std::{
@@ -35,14 +35,6 @@ fn authenticated(server: &Server) -> Connection {
     let connection = client.get_connection().unwrap();
     connection.set_read_timeout(Some(PATIENCE)).unwrap();
     connection
-}
-
-/// A number in a section of `INFO`.
-fn info(client: &mut Connection, section: &str, name: &str) -> usize {
-    let info: String = ask(client, &format!("INFO {section}"));
-    let line = info.lines().find_map(|line| line.strip_prefix(name));
-    let line = line.unwrap_or_else(|| panic!("no {name} in {info}"));
-    line.parse().unwrap()
 }
 
 /// Waits until the server closes the connection, and returns whether it did.

@@ -190,6 +190,13 @@ fn memory_has_a_limit() {
     assert!(ask::<bool>(&mut client, "CF.ADD k a"));
 }
 
+/// The bytes that a command needs which was refused with this error.
+fn needed(refused: &str) -> u64 {
+    let needed = refused.strip_prefix("OOM the filter needs ");
+    let needed = needed.and_then(|rest| rest.split(' ').next()?.parse().ok());
+    needed.unwrap_or_else(|| panic!("{refused}"))
+}
+
 /// A refused command names the bytes that the key takes where it is allowed.
 #[test]
 fn the_missing_memory_is_what_the_key_takes() {
@@ -215,10 +222,8 @@ fn the_missing_memory_is_what_the_key_takes() {
         let inserted = try_ask::<bool>(&mut small, &format!("CF.ADDNX {key} x"));
         let Err(error) = inserted else { continue };
         let refused = text(&error);
-        let needed = refused.strip_prefix("OOM the filter needs ");
-        let needed = needed.and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
-        let needed = needed.unwrap_or_else(|| panic!("{refused}"));
-        let free = 65_536 - memory(&mut small, "used_memory_dataset:");
+        let needed = needed(&refused);
+        let free = 65_536 - memory(&mut small, "used_memory_dataset:") as u64;
         assert!(needed > free && needed > 1000, "{refused}");
         break;
     }
@@ -234,12 +239,7 @@ fn large_capacities_are_a_question_of_memory() {
         "CF.INSERT k CAPACITY 5000000000 EXPANSION 0 ITEMS a",
     ] {
         let refused = refusal(&mut client, line);
-        let needed = refused.strip_prefix("OOM the filter needs ");
-        let needed = needed.and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
-        assert!(
-            needed.is_some_and(|needed| needed > 5_000_000_000),
-            "{refused}"
-        );
+        assert!(needed(&refused) > 5_000_000_000, "{refused}");
     }
 }
 

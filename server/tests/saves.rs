@@ -1,6 +1,6 @@
 //! A restarted server has everything that was saved, whatever happened in between.
 
-use crate::common::{Protocol, Server, ask, refusal, shut_down, until};
+use crate::common::{Protocol, Server, ask, info, refusal, shut_down, until};
 use redis::{Connection, Value};
 use std::{
     fs,
@@ -213,9 +213,7 @@ fn saves_are_made_by_the_clock() {
     let mut saves = || {
         // A save without changes is left out.
         ask::<()>(&mut client, "CF.ADDNX k a");
-        let info: String = ask(&mut client, "INFO persistence");
-        let saves = info.lines().find_map(|line| line.strip_prefix("saves:"));
-        saves.unwrap().parse::<u32>().unwrap()
+        info(&mut client, "persistence", "saves:")
     };
     // A save may be in progress now.
     let before = saves();
@@ -235,24 +233,19 @@ fn what_has_not_changed_is_not_saved_again() {
     let (_guard, path) = directory();
     let server = Server::start(&["--dir", &path, "--save-every", "1s"]);
     let mut client = server.client(Protocol::Resp2);
-    let field = |client: &mut redis::Connection, name: &str| {
-        let info: String = ask(client, "INFO persistence");
-        let value = info.lines().find_map(|line| line.strip_prefix(name));
-        value.unwrap().parse::<u64>().unwrap()
-    };
     ask::<()>(&mut client, "CF.ADD k a");
     until("the change is saved", || {
-        field(&mut client, "rdb_changes_since_last_save:") == 0
+        info(&mut client, "persistence", "rdb_changes_since_last_save:") == 0
     });
-    let saves = field(&mut client, "saves:");
+    let saves = info(&mut client, "persistence", "saves:");
     // The next save is not for nothing: it comes after two intervals in which nothing has changed.
     std::thread::sleep(std::time::Duration::from_millis(2_500));
-    assert_eq!(field(&mut client, "saves:"), saves);
+    assert_eq!(info(&mut client, "persistence", "saves:"), saves);
     // The counters of commands start again, and the change is still to be saved.
     ask::<()>(&mut client, "CF.ADD k b");
     ask::<()>(&mut client, "CONFIG RESETSTAT");
     until("the other change is saved", || {
-        field(&mut client, "saves:") > saves
+        info(&mut client, "persistence", "saves:") > saves
     });
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Like the arity of a command, they are checked before the command runs or is queued.
 
-use super::takes;
+use super::{repeated, takes};
 use guira_commands::{Args, Reply};
 
 /// A subcommand.
@@ -18,9 +18,6 @@ pub struct Subcommand {
     /// A description in one line.
     summary: &'static str,
 }
-
-/// The maximum number of bytes of a name that an error repeats.
-const REPEATED: usize = 128;
 
 const HELP: Subcommand = of("HELP", 2, "HELP", "Returns this text.");
 
@@ -263,7 +260,7 @@ pub(super) fn check(command: &str, all: &[Subcommand], args: Args<'_>) -> Result
 }
 
 fn unknown(command: &str, word: &[u8]) -> Reply {
-    let word = String::from_utf8_lossy(&word[..word.len().min(REPEATED)]);
+    let word = repeated(word);
     Reply::Error(format!("ERR unknown subcommand '{word}'. Try {command} HELP.").into())
 }
 

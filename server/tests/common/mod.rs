@@ -311,7 +311,12 @@ pub(crate) fn get(address: SocketAddr, path: &str, accept: &str) -> String {
 
 /// A number in `INFO memory`. The name ends in a colon.
 pub(crate) fn memory(client: &mut Connection, name: &str) -> usize {
-    let info: String = ask(client, "INFO memory");
+    info(client, "memory", name)
+}
+
+/// A number in a section of `INFO`. The name ends in a colon.
+pub(crate) fn info(client: &mut Connection, section: &str, name: &str) -> usize {
+    let info: String = ask(client, &format!("INFO {section}"));
     let line = info.lines().find_map(|line| line.strip_prefix(name));
     let line = line.unwrap_or_else(|| panic!("no {name} in {info}"));
     line.parse().expect("it is a number")
