@@ -17,7 +17,7 @@ use pyo3::{
     buffer::PyUntypedBuffer,
     exceptions::{PyTypeError, PyValueError},
     prelude::*,
-    types::{PyByteArray, PyBytes, PyFloat, PyList, PyMemoryView, PyString, PyTuple},
+    types::{PyByteArray, PyBytes, PyFloat, PyInt, PyList, PyMemoryView, PyString, PyTuple},
 };
 use std::{collections::TryReserveError, thread};
 
@@ -476,11 +476,20 @@ fn hashes<'py>(
 
 /// Whether a value of an array of objects stands for none: None, NaN, and what pandas has for both.
 fn is_null(item: &Bound<'_, PyAny>) -> bool {
+    // Nearly all items are of these types, and the name of a type is made anew for each question.
+    if item.is_exact_instance_of::<PyString>()
+        || item.is_exact_instance_of::<PyInt>()
+        || item.is_exact_instance_of::<PyBytes>()
+    {
+        return false;
+    }
     if let Ok(number) = item.cast::<PyFloat>() {
         return number.value().is_nan();
     }
-    let name = item.get_type().name();
-    item.is_none() || name.is_ok_and(|name| name == "NAType" || name == "NaTType")
+    item.is_none() || {
+        let name = item.get_type().name();
+        name.is_ok_and(|name| name == "NAType" || name == "NaTType")
+    }
 }
 
 fn reserved(len: usize) -> PyResult<Vec<u64>> {
