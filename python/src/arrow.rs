@@ -226,7 +226,7 @@ fn hash_dictionary(
     for (item, place) in places.into_iter().enumerate() {
         let is_null = present.get(item) == Some(&false);
         let place = usize::try_from(place).unwrap_or(usize::MAX);
-        if let (false, Some(false)) = (is_null, present_values.get(place)) {
+        if present_values.get(place) == Some(&false) {
             present[item] = false;
         }
         hashes.push(match of_values.get(place) {
