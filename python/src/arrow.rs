@@ -84,8 +84,9 @@ impl Column {
                 present.resize(hashes.len(), true);
             }
         }
-        let nulls = present.iter().filter(|&&present| !present).count();
-        if nulls > 0 && !matches!(keys, Keys::Items(_, Nulls::Absent)) {
+        let allowed = matches!(keys, Keys::Items(_, Nulls::Absent));
+        if !allowed && present.contains(&false) {
+            let nulls = present.iter().filter(|&&present| !present).count();
             let hint = match keys {
                 Keys::Items(..) => ", or pass nulls='absent'",
                 Keys::Hashes => "",
