@@ -84,8 +84,9 @@ impl Column {
                 present.resize(hashes.len(), true);
             }
         }
-        let nulls = present.iter().filter(|&&present| !present).count();
-        if nulls > 0 && !matches!(keys, Keys::Items(_, Nulls::Absent)) {
+        let allowed = matches!(keys, Keys::Items(_, Nulls::Absent));
+        if !allowed && present.contains(&false) {
+            let nulls = present.iter().filter(|&&present| !present).count();
             let hint = match keys {
                 Keys::Items(..) => ", or pass nulls='absent'",
                 Keys::Hashes => "",
@@ -226,7 +227,7 @@ fn hash_dictionary(
     for (item, place) in places.into_iter().enumerate() {
         let is_null = present.get(item) == Some(&false);
         let place = usize::try_from(place).unwrap_or(usize::MAX);
-        if let (false, Some(false)) = (is_null, present_values.get(place)) {
+        if present_values.get(place) == Some(&false) {
             present[item] = false;
         }
         hashes.push(match of_values.get(place) {

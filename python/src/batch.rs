@@ -17,7 +17,7 @@ use pyo3::{
     buffer::PyUntypedBuffer,
     exceptions::{PyTypeError, PyValueError},
     prelude::*,
-    types::{PyByteArray, PyBytes, PyFloat, PyList, PyMemoryView, PyString, PyTuple},
+    types::{PyByteArray, PyBytes, PyFloat, PyInt, PyList, PyMemoryView, PyString, PyTuple},
 };
 use std::{collections::TryReserveError, thread};
 
@@ -56,47 +56,41 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Nulls {
 pub(crate) struct Hashed {
     /// Those of the items that are no nulls.
     pub(crate) hashes: Vec<u64>,
-    /// Which items have a hash; `None` if all have one.
-    pub(crate) present: Option<Vec<bool>>,
+    /// Which items have a hash. If it is empty, all have one.
+    pub(crate) present: Vec<bool>,
 }
 
 impl Hashed {
     /// One hash per item, whatever it is for a null. `present` is empty if there are no nulls.
     pub(crate) fn of(mut hashes: Vec<u64>, present: Vec<bool>) -> Self {
-        if present.is_empty() {
-            return Self {
-                hashes,
-                present: None,
-            };
+        if !present.is_empty() {
+            let mut flags = present.iter();
+            hashes.retain(|_| flags.next() == Some(&true));
         }
-        let mut flags = present.iter();
-        hashes.retain(|_| flags.next() == Some(&true));
-        Self {
-            hashes,
-            present: Some(present),
-        }
+        Self { hashes, present }
     }
 
     fn len(&self) -> usize {
-        self.present.as_ref().map_or(self.hashes.len(), Vec::len)
+        if self.present.is_empty() {
+            self.hashes.len()
+        } else {
+            self.present.len()
+        }
     }
 
     /// The item that has the hash at `place`.
     fn item_at(&self, place: usize) -> usize {
-        let Some(present) = &self.present else {
+        if self.present.is_empty() {
             return place;
-        };
-        let mut items = (0..present.len()).filter(|&item| present[item]);
-        items.nth(place).unwrap_or(present.len())
+        }
+        let mut items = (0..self.present.len()).filter(|&item| self.present[item]);
+        items.nth(place).unwrap_or(self.present.len())
     }
 
     /// Moves the answers of the hashes, which come first, to their items. Those of nulls are false.
     fn spread(&self, answers: &mut [bool]) {
-        let Some(present) = &self.present else {
-            return;
-        };
         let mut left = self.hashes.len();
-        for (item, &present) in present.iter().enumerate().rev() {
+        for (item, &present) in self.present.iter().enumerate().rev() {
             // Answers move back only, so none is overwritten before it has moved.
             answers[item] = present && {
                 left -= 1;
@@ -476,11 +470,20 @@ fn hashes<'py>(
 
 /// Whether a value of an array of objects stands for none: None, NaN, and what pandas has for both.
 fn is_null(item: &Bound<'_, PyAny>) -> bool {
+    // Nearly all items are of these types, and the name of a type is made anew for each question.
+    if item.is_exact_instance_of::<PyString>()
+        || item.is_exact_instance_of::<PyInt>()
+        || item.is_exact_instance_of::<PyBytes>()
+    {
+        return false;
+    }
     if let Ok(number) = item.cast::<PyFloat>() {
         return number.value().is_nan();
     }
-    let name = item.get_type().name();
-    item.is_none() || name.is_ok_and(|name| name == "NAType" || name == "NaTType")
+    item.is_none() || {
+        let name = item.get_type().name();
+        name.is_ok_and(|name| name == "NAType" || name == "NaTType")
+    }
 }
 
 fn reserved(len: usize) -> PyResult<Vec<u64>> {

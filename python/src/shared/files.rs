@@ -231,11 +231,15 @@ macro_rules! shared {
                 Ok(self.table.as_filter())
             }
 
-            /// The filter that is to be merged into this one.
-            fn mergeable<'a>(&self, py: Python<'_>, other: &'a $other) -> PyResult<&'a $heap> {
-                self.attach(py)?;
+            /// The filter, and the other one that is to be merged into it.
+            fn mergeable<'a>(
+                &'a self,
+                py: Python<'_>,
+                other: &'a $other,
+            ) -> PyResult<(&'a $heap, &'a $heap)> {
+                let filter = self.to_scan(py)?;
                 self.rule.check_items(other.rule())?;
-                other.table(py)
+                Ok((filter, other.table(py)?))
             }
 
             /// What an insert without a seat needs before it is tried again.
@@ -421,7 +425,7 @@ macro_rules! shared {
             ///     True
             #[pyo3(signature = (other, /))]
             fn merge(&self, py: Python<'_>, other: $other) -> PyResult<()> {
-                let (filter, other) = (self.table.as_filter(), self.mergeable(py, &other)?);
+                let (filter, other) = self.mergeable(py, &other)?;
                 py.detach(|| filter.merge(other))
                     .map_err(crate::errors::merge_error)
             }
@@ -430,7 +434,7 @@ macro_rules! shared {
             #[doc = concat!("`", $own, "`. Both must have the same seed and sizes. A repeated call changes nothing.")]
             #[pyo3(signature = (other, /))]
             fn union_with(&self, py: Python<'_>, other: $other) -> PyResult<()> {
-                let (filter, other) = (self.table.as_filter(), self.mergeable(py, &other)?);
+                let (filter, other) = self.mergeable(py, &other)?;
                 py.detach(|| filter.union_with(other))
                     .map_err(crate::errors::merge_error)
             }
