@@ -110,7 +110,7 @@ fn lookup(from: usize) -> Scenario<Timed> {
         assert!(!timed.filter.contains(old), "{DEAD}");
     })
     .mains(&[0])
-    .large_with_exchanges()
+    .large()
     .outcomes(&[[1, 0, 1]])
 }
 
