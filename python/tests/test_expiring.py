@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import threading
 import time
@@ -256,7 +257,7 @@ def test_items_of_a_log_expire_on_time_whatever_its_gaps(growth: dict[str, int])
                 seen[item] = now
             present = f.contains_many(list(seen))
             for (item, at), found in zip(seen.items(), present, strict=True):
-                gaps = [b - a for a, b in zip(ticks, ticks[1:]) if b >= at and a <= at + length]
+                gaps = [b - a for a, b in itertools.pairwise(ticks) if b >= at and a <= at + length]
                 assert found or now >= at + ttl - 1e-6, (seed, item)
                 late = now > at + ttl + length + max(gaps, default=0) + 1e-6
                 assert not (found and ticked and late), (seed, item)
