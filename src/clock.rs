@@ -1,5 +1,7 @@
 //! The clock of a filter, for callers that do not bring their own.
 
+pub(crate) mod coarse;
+
 use crate::table::time::beginning::Reading;
 use std::time::Duration;
 #[cfg(feature = "shared")]

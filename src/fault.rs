@@ -196,6 +196,10 @@ pub enum Fault {
     AdvanceUnswept,
     /// A sweep counts for the epoch in which it ends.
     SweptLate,
+    /// A piece counts as swept before its first word is passed.
+    PieceEarly,
+    /// A sweep by pieces goes on where that of an earlier epoch was.
+    PieceOfAnotherEpoch,
     /// A move is decided for an original of the class, whatever its tag.
     DecideAnyTag,
     /// remove takes the oldest copy from the higher word at once, beside one in the lower word.
@@ -372,6 +376,8 @@ impl Fault {
             | Self::ScanNoSecondNow
             | Self::AdvanceUnswept
             | Self::SweptLate
+            | Self::PieceEarly
+            | Self::PieceOfAnotherEpoch
             | Self::SweepPlaneZero
             | Self::SweepBoundEarly
             | Self::HelpOverwritten

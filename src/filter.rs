@@ -164,6 +164,13 @@ impl<S, T: Lifetime> Filter<S, T> {
         }
     }
 
+    /// The filter in its layout, for a write: items that are due have expired.
+    #[inline(always)]
+    pub(crate) fn raw_for_write(&self) -> &T::Raw {
+        T::pass_time(&self.raw, &self.timing);
+        &self.raw
+    }
+
     pub(crate) fn geometry(&self) -> Geometry {
         let epochs = self.timing.epochs();
         Geometry {
@@ -198,7 +205,7 @@ impl<S, T: Lifetime> Filter<S, T> {
     /// As [`insert`](Self::insert).
     #[inline]
     pub fn insert_hash(&self, hash: u64) -> Result<(), InsertError> {
-        self.raw.insert(hash)
+        self.raw_for_write().insert(hash)
     }
 
     /// [`insert_unique`](Self::insert_unique) with a hash.
@@ -217,7 +224,7 @@ impl<S, T: Lifetime> Filter<S, T> {
     /// As [`insert_unique`](Self::insert_unique).
     #[inline]
     pub fn insert_unique_hash(&self, hash: u64) -> Result<bool, InsertError> {
-        self.raw.insert_unique(hash)
+        self.raw_for_write().insert_unique(hash)
     }
 
     /// [`contains`](Self::contains) with a hash.
@@ -252,7 +259,7 @@ impl<S, T: Lifetime> Filter<S, T> {
     /// ```
     #[inline]
     pub fn remove_hash(&self, hash: u64) -> bool {
-        self.raw.remove(hash)
+        self.raw_for_write().remove(hash)
     }
 
     /// [`count`](Self::count) with a hash.

@@ -82,7 +82,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Items expire only if some thread calls [`tick`](ExpiringFilter::tick) periodically. Its promises are
+//! Time passes in writes, and in [`tick`](ExpiringFilter::tick). The promises of such a filter are
 //! [its own](ExpiringFilter#time).
 //!
 //! # Promises

@@ -1,5 +1,7 @@
 //! How long items stay in a filter: the type parameter by which filters differ.
 
+mod due;
+
 use crate::{
     clock::Clock,
     raw::{
@@ -8,6 +10,7 @@ use crate::{
     },
     table::time::beginning::Reading,
 };
+use due::Due;
 use std::{fmt::Debug, time::Duration};
 
 /// How long items stay in a [`Filter`](crate::Filter): [`Forever`], or until they are
@@ -36,6 +39,9 @@ pub(crate) trait Kind: Copy + Debug + Send + Sync + 'static {
     const EXPIRES: bool;
     /// The name of the filter.
     const NAME: &str;
+
+    /// Lets time pass before a write.
+    fn pass_time(raw: &Self::Raw, timing: &Self::Timing);
 }
 
 impl Kind for Forever {
@@ -43,6 +49,9 @@ impl Kind for Forever {
     type Timing = Untimed;
     const EXPIRES: bool = false;
     const NAME: &str = "CuckooFilter";
+
+    #[inline(always)]
+    fn pass_time(_raw: &AnyFilter, _timing: &Untimed) {}
 }
 
 impl Kind for Expiring {
@@ -50,6 +59,13 @@ impl Kind for Expiring {
     type Timing = Timed;
     const EXPIRES: bool = true;
     const NAME: &str = "ExpiringFilter";
+
+    #[inline(always)]
+    fn pass_time(raw: &AnyExpiring, timing: &Timed) {
+        if timing.due.may_have_come() {
+            timing.pass(raw);
+        }
+    }
 }
 
 const _: () = {
@@ -103,7 +119,32 @@ impl Timing for Untimed {
 pub(crate) struct Timed {
     ttl: Duration,
     epochs: u32,
-    pub(crate) clock: Clock,
+    clock: Clock,
+    /// When writes let time pass.
+    pub(crate) due: Due,
+}
+
+impl Timed {
+    /// The length of an epoch.
+    pub(crate) fn epoch_length(&self) -> Duration {
+        epoch_length(self.ttl, self.epochs)
+    }
+
+    /// Goes by a clock that processes share. They decide which of them ticks.
+    #[cfg(feature = "shared")]
+    pub(crate) fn go_by(&mut self, clock: Clock) {
+        self.clock = clock;
+        self.due = Due::never();
+    }
+
+    /// Lets time pass in the filter, as far as one write does.
+    #[cold]
+    #[inline(never)]
+    fn pass(&self, raw: &impl TimedOps) {
+        let length = self.epoch_length();
+        self.due
+            .pass(|| raw.pass_time(length, &|| self.clock.read()));
+    }
 }
 
 impl Timing for Timed {
@@ -112,13 +153,19 @@ impl Timing for Timed {
             ttl: window.ttl,
             epochs: window.epochs,
             clock: Clock::start(),
+            due: match window.epochs {
+                0 => Due::never(),
+                _ => Due::after(window.epoch_length()),
+            },
         }
     }
 
     fn duplicate(&self) -> Self {
         Self {
+            ttl: self.ttl,
+            epochs: self.epochs,
             clock: self.clock.clone(),
-            ..*self
+            due: self.due.duplicate(),
         }
     }
 
@@ -153,7 +200,7 @@ pub(crate) struct Window {
 impl Window {
     /// The shortest time between two epochs, rounded up.
     pub(crate) fn epoch_length(self) -> Duration {
-        from_nanos(self.ttl.as_nanos().div_ceil(u128::from(self.epochs)))
+        epoch_length(self.ttl, self.epochs)
     }
 
     /// The epochs that begin within `elapsed` in a filter that is not in use, and the ages of the last E
@@ -201,6 +248,11 @@ impl Window {
         });
         ages.map(move |age| u64::try_from(age.min(self.ttl).as_nanos()).unwrap_or(u64::MAX))
     }
+}
+
+/// The shortest time between two epochs, rounded up, if a TTL has this number of them.
+fn epoch_length(ttl: Duration, epochs: u32) -> Duration {
+    from_nanos(ttl.as_nanos().div_ceil(u128::from(epochs)))
 }
 
 /// Durations have at most 2^64 seconds.

@@ -112,7 +112,7 @@ impl<S: BuildHasher + 'static> Filter<S, Expiring> {
         // What the clock of the filter showed before this start of the machine.
         let base = Duration::from_nanos(filter.raw.base(boot, may_write));
         let read: ReadShared = Box::new(move || base.saturating_add(read()));
-        filter.timing.clock = Clock::shared(read);
+        filter.timing.go_by(Clock::shared(read));
         Ok(Some(filter))
     }
 }

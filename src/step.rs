@@ -104,6 +104,8 @@ pub enum Step {
     Tick,
     /// advance, sweep: all words have been swept in an epoch.
     Swept,
+    /// A write that lets time pass: a piece of the words has been swept in an epoch.
+    Piece,
     /// tick: the beginning of an epoch is recorded.
     Began,
     /// tick: the latest beginning rises. In a filter that processes share, a process reads it before it

@@ -44,7 +44,7 @@ impl<S, T: Lifetime> Filter<S, T> {
     ///
     /// As [`insert_batch`](Self::insert_batch).
     pub fn insert_hash_batch(&self, hashes: &[u64]) -> Result<(), BatchError> {
-        self.raw
+        self.raw_for_write()
             .insert_all(hashes, |&hash| hash, &mut vec![(); hashes.len()])
     }
 
@@ -74,7 +74,8 @@ impl<S, T: Lifetime> Filter<S, T> {
         hashes: &[u64],
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
-        self.raw.insert_all_unique(hashes, |&hash| hash, inserted)
+        self.raw_for_write()
+            .insert_all_unique(hashes, |&hash| hash, inserted)
     }
 
     /// [`remove_batch`](Self::remove_batch) with hashes.
@@ -95,7 +96,8 @@ impl<S, T: Lifetime> Filter<S, T> {
     ///
     /// If the slices differ in length.
     pub fn remove_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
-        self.raw.remove_all(hashes, |&hash| hash, results);
+        self.raw_for_write()
+            .remove_all(hashes, |&hash| hash, results);
     }
 }
 
@@ -155,7 +157,7 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     pub fn insert_batch<Q: Hash>(&self, items: &[Q]) -> Result<(), BatchError> {
         // A slice of nothings takes no memory.
         let answers = &mut vec![(); items.len()];
-        self.raw
+        self.raw_for_write()
             .insert_all(items, |item| self.hash_of(item), answers)
     }
 
@@ -187,7 +189,7 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
         items: &[Q],
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
-        self.raw
+        self.raw_for_write()
             .insert_all_unique(items, |item| self.hash_of(item), inserted)
     }
 
@@ -215,7 +217,7 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     ///
     /// If the slices differ in length.
     pub fn remove_batch<Q: Hash>(&self, items: &[Q], results: &mut [bool]) {
-        self.raw
+        self.raw_for_write()
             .remove_all(items, |item| self.hash_of(item), results);
     }
 }

@@ -16,7 +16,9 @@ use std::hash::{BuildHasher, Hash};
 /// [`CuckooFilter`](crate::CuckooFilter): a lookup reads two buckets, and no thread waits for
 /// another.
 ///
-/// **Nothing expires unless you call [`tick`](Self::tick)**, from any thread, several times per
+/// Time passes in writes: an insert, refresh or remove first expires what is due. **A lookup does not**,
+/// so an item that has expired may be found until the next write. If the filter is read for long without
+/// one, or if writes must not do this work, let a thread call [`tick`](Self::tick) several times per
 /// [epoch](Self::epoch_length):
 ///
 /// ```
@@ -49,20 +51,24 @@ use std::hash::{BuildHasher, Hash};
 /// seen. The copy is *live* in that epoch and in the E epochs after it. Then it is *dead*: lookups
 /// no longer find it.
 ///
-/// An epoch begins only when you call [`tick`](Self::tick) or [`advance`](Self::advance). Two epochs
-/// must begin at least TTL/E apart. `tick` ensures this; if you call `advance`, you must. A late
-/// epoch is harmless: items live longer by the delay.
+/// An epoch begins in a write or in [`tick`](Self::tick), when it is due by the filter's clock. A write
+/// notices that at most an eighth of an epoch late, or a quarter of a second. The caller of
+/// [`tick_at`](Self::tick_at) brings a clock. Who calls [`advance`](Self::advance) must let TTL/E pass
+/// between two epochs. A late epoch is harmless: items live longer by the delay.
+///
+/// The first filter of a process starts a thread, which reads the clock for all of them until the last one
+/// is dropped. After `fork`, a filter that the child has from its parent needs a thread that ticks.
 ///
 /// | promise | |
 /// |---|---|
 /// | An item is found | for at least the TTL after [`insert`](Self::insert), [`insert_unique`](Self::insert_unique) or [`refresh`](Self::refresh) returned |
-/// | It is gone, apart from false positives | after at most TTL · (1 + 1/E), if epochs begin on time |
+/// | It is gone, apart from false positives | after at most TTL · (1 + 1/E), if epochs begin on time; otherwise after the next writes |
 /// | Nothing expires early | even if the inserting thread is preempted for many epochs: it then inserts again |
 ///
-/// A dead copy occupies its slot until it is swept. The thread that begins an epoch also sweeps:
-/// O(buckets), and no thread waits for it. [`begin_epoch`](Self::begin_epoch) leaves the sweep to
-/// another thread, which calls [`sweep`](Self::sweep). An insert that finds both its buckets full
-/// sweeps these two.
+/// A dead copy occupies its slot until it is swept. A write sweeps 1024 buckets of an epoch, or for 50 µs
+/// if the sweep is late; `tick` sweeps all: O(buckets), and no thread waits for it.
+/// [`begin_epoch`](Self::begin_epoch) leaves the sweep to another thread, which calls
+/// [`sweep`](Self::sweep). An insert that finds both its buckets full sweeps these two.
 ///
 /// # Copies
 ///
@@ -178,7 +184,7 @@ impl<S: BuildHasher> Filter<S, Expiring> {
         items: &[Q],
         present: &mut [bool],
     ) -> Result<(), BatchError> {
-        self.raw
+        self.raw_for_write()
             .refresh_all(items, |item| self.hash_of(item), present)
     }
 
@@ -209,7 +215,7 @@ impl<S: BuildHasher> Filter<S, Expiring> {
         items: &[Q],
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
-        self.raw
+        self.raw_for_write()
             .insert_or_refresh_all(items, |item| self.hash_of(item), inserted)
     }
 }
@@ -222,7 +228,7 @@ impl<S> Filter<S, Expiring> {
     /// As [`refresh`](Self::refresh).
     #[inline]
     pub fn refresh_hash(&self, hash: u64) -> Result<bool, InsertError> {
-        self.raw.refresh(hash)
+        self.raw_for_write().refresh(hash)
     }
 
     /// [`insert_or_refresh`](Self::insert_or_refresh) by hash.
@@ -232,7 +238,7 @@ impl<S> Filter<S, Expiring> {
     /// As [`insert_or_refresh`](Self::insert_or_refresh).
     #[inline]
     pub fn insert_or_refresh_hash(&self, hash: u64) -> Result<bool, InsertError> {
-        self.raw.insert_or_refresh(hash)
+        self.raw_for_write().insert_or_refresh(hash)
     }
 
     /// [`refresh_batch`](Self::refresh_batch) by hash.
@@ -249,7 +255,8 @@ impl<S> Filter<S, Expiring> {
         hashes: &[u64],
         present: &mut [bool],
     ) -> Result<(), BatchError> {
-        self.raw.refresh_all(hashes, |&hash| hash, present)
+        self.raw_for_write()
+            .refresh_all(hashes, |&hash| hash, present)
     }
 
     /// [`insert_or_refresh_batch`](Self::insert_or_refresh_batch) by hash.
@@ -266,7 +273,7 @@ impl<S> Filter<S, Expiring> {
         hashes: &[u64],
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
-        self.raw
+        self.raw_for_write()
             .insert_or_refresh_all(hashes, |&hash| hash, inserted)
     }
 }

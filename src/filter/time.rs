@@ -19,10 +19,13 @@ impl<S> Filter<S, Expiring> {
     /// [`epoch_length`](Self::epoch_length), begins the next one and sweeps dead copies. True if this
     /// call began an epoch.
     ///
-    /// Call it periodically, about four times per epoch, from any thread or from several. **Without
-    /// these calls nothing expires.** One call begins at most one epoch, but it expires all items that
-    /// were last seen more than a TTL before the current epoch began, however late it is. So an item is
-    /// gone at most one epoch and one gap between two calls after its TTL.
+    /// Writes let time pass by themselves, so no program has to call this. Call it about four times per
+    /// epoch, from any thread or from several, to keep that work out of the writes, or if the filter may
+    /// be read for long without a write. If no call comes for two epochs, the writes do it again.
+    ///
+    /// One call begins at most one epoch, but it expires all items that were last seen more than a TTL
+    /// before the current epoch began, however late it is. So an item is gone at most one epoch and one
+    /// gap between two calls after its TTL.
     ///
     /// O(1) if no epoch is due, and otherwise O([`buckets`](Self::buckets)), some 2 ns for each. No
     /// thread waits for it. [`begin_due_epoch`](Self::begin_due_epoch) does not sweep.
@@ -41,14 +44,18 @@ impl<S> Filter<S, Expiring> {
     /// ```
     pub fn tick(&self) -> bool {
         let length = self.epoch_length();
-        self.raw.tick(length, &|| self.timing.read())
+        let begun = self.raw.tick(length, &|| self.timing.read());
+        self.timing.due.put_off(length.saturating_mul(2));
+        begun
     }
 
     /// [`tick`](Self::tick) without the sweep: begins the next epoch if it is due, and leaves it to
     /// a call of [`sweep`](Self::sweep) to sweep dead copies.
     pub fn begin_due_epoch(&self) -> bool {
         let length = self.epoch_length();
-        self.raw.begin_due_epoch(length, &|| self.timing.read())
+        let begun = self.raw.begin_due_epoch(length, &|| self.timing.read());
+        self.timing.due.put_off(length.saturating_mul(2));
+        begun
     }
 
     /// How long the current epoch has lasted. O(1), wait-free.
@@ -97,6 +104,7 @@ impl<S> Filter<S, Expiring> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn tick_at(&self, clock: impl Fn() -> Duration) -> bool {
+        self.tick_by_hand();
         let length = self.epoch_length();
         self.raw.tick(length, &|| Reading::of_caller(clock()))
     }
@@ -104,6 +112,7 @@ impl<S> Filter<S, Expiring> {
     /// [`tick_at`](Self::tick_at) without the sweep: begins the next epoch if it is due, and leaves
     /// it to a call of [`sweep`](Self::sweep) to sweep dead copies.
     pub fn begin_due_epoch_at(&self, clock: impl Fn() -> Duration) -> bool {
+        self.tick_by_hand();
         let length = self.epoch_length();
         self.raw
             .begin_due_epoch(length, &|| Reading::of_caller(clock()))
@@ -140,6 +149,29 @@ impl<S> Filter<S, Expiring> {
 
 /// Time, without a clock: the caller decides when an epoch begins.
 impl<S> Filter<S, Expiring> {
+    /// From now on, time passes only by the caller's calls: writes do not let it pass.
+    ///
+    /// [`tick_at`](Self::tick_at), [`begin_due_epoch_at`](Self::begin_due_epoch_at),
+    /// [`advance`](Self::advance) and [`begin_epoch`](Self::begin_epoch) have this effect, too. Until then
+    /// the filter goes by its own clock. So call this first if the first of those calls may come more than
+    /// an [`epoch_length`](Self::epoch_length) after the filter was made, restored or cloned.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_millis(1)).epochs(1).build()?;
+    /// filter.tick_by_hand();
+    /// filter.insert("ani")?;
+    /// std::thread::sleep(Duration::from_millis(5));
+    /// filter.insert("koel")?;
+    /// assert!(filter.contains("ani"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn tick_by_hand(&self) {
+        self.timing.due.end();
+    }
+
     /// Begins the next epoch, and sweeps dead copies. False if another thread began it during the
     /// call. O([`buckets`](Self::buckets)), some 2 ns for each; no thread waits for it.
     ///
@@ -157,6 +189,7 @@ impl<S> Filter<S, Expiring> {
     /// # Ok::<(), guira::BuildError>(())
     /// ```
     pub fn advance(&self) -> bool {
+        self.tick_by_hand();
         self.raw.advance()
     }
 
@@ -185,6 +218,7 @@ impl<S> Filter<S, Expiring> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn begin_epoch(&self) -> bool {
+        self.tick_by_hand();
         self.raw.begin_epoch()
     }
 
@@ -229,6 +263,6 @@ impl<S> Filter<S, Expiring> {
     /// up to nanoseconds.
     #[must_use]
     pub fn epoch_length(&self) -> Duration {
-        self.window().epoch_length()
+        self.timing.epoch_length()
     }
 }

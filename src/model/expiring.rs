@@ -201,6 +201,12 @@ impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32> Expiring<SLOTS, E,
         self.0.sweep()
     }
 
+    /// A write sweeps a piece: true if that was the last thing to do in this epoch.
+    pub fn sweep_piece(&self) -> bool {
+        let now = self.0.moment();
+        !self.0.is_swept() && self.0.sweep_piece(now)
+    }
+
     /// `ExpiringFilter::is_swept`.
     pub fn is_swept(&self) -> bool {
         self.0.is_swept()

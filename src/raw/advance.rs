@@ -22,13 +22,14 @@ use crate::{
     sync,
     table::{
         layout::TimedLayout,
+        route::View,
         time::{Now, beginning::Reading},
     },
 };
 use std::{cell::Cell, time::Duration};
 
-/// Buckets after which a sweep counts what it has emptied.
-const COUNTED: usize = 1 << 12;
+/// The buckets of a part of a plane. After each part, a sweep counts what it has emptied.
+pub(super) const PART: usize = if sync::IN_MODEL { 1 } else { 1 << 10 };
 
 /// How often a sweep of a filter that processes share waits for gates and marks in one pass.
 const PATIENCE: usize = if sync::IN_MODEL { 0 } else { 64 };
@@ -70,20 +71,29 @@ impl<L: TimedLayout> RawFilter<L> {
         let now = self.moment();
         // The clock is read after the time: copies of this epoch may be as young as this reading.
         let reading = clock();
-        let is_due = self.time.beginning.is_due(now.epoch(), length, reading);
-        let ttl = length.saturating_mul(self.time.most() as u32);
-        let oldest = self.time.oldest_live(now, ttl, reading);
-        if !is_due {
-            // If another thread is faster, it goes by a reading of its own.
-            if oldest < now.oldest() {
-                self.time.tick(now, now.with_oldest(oldest));
-            }
+        if !self.time.beginning.is_due(now.epoch(), length, reading) {
+            self.expire_late(now, length, reading);
             return None;
         }
-        let begun = self.begin_after(now, oldest)?;
+        let begun = self.begin_after(now, self.oldest_live(now, length, reading))?;
         // The clock is read now that the epoch has begun.
         self.time.beginning.record(begun.epoch(), clock());
         Some(begun)
+    }
+
+    /// Expires what is dead by a reading from after `now`, without a new epoch.
+    pub(super) fn expire_late(&self, now: Now, length: Duration, reading: Reading) {
+        let oldest = self.oldest_live(now, length, reading);
+        // If another thread is faster, it goes by a reading of its own.
+        if oldest < now.oldest() {
+            self.time.tick(now, now.with_oldest(oldest));
+        }
+    }
+
+    /// The age of the oldest live copies at the moment `now`, by a reading from after that.
+    fn oldest_live(&self, now: Now, length: Duration, reading: Reading) -> u64 {
+        let ttl = length.saturating_mul(self.time.most() as u32);
+        self.time.oldest_live(now, ttl, reading)
     }
 
     /// Empties what is dead in the present epoch, unless that has been done. True if it was left to
@@ -192,17 +202,28 @@ impl<L: TimedLayout> RawFilter<L> {
         patience: Option<&Cell<usize>>,
     ) -> Left {
         let view = self.table.view();
-        let (buckets, one) = (view.buckets(), self.table.one_of_plane(plane as u64));
-        let mut left = Left::Nothing;
-        for first in (0..buckets).step_by(COUNTED) {
-            let mut emptied = 0;
-            for bucket in first..buckets.min(first + COUNTED) {
-                let expired = self.expire(hands, &view, one, bucket, now, patience);
-                emptied += expired.emptied;
-                left = left.max(expired.left);
-            }
-            self.len.subtract(emptied);
+        let starts = (0..view.buckets()).step_by(PART);
+        let left = starts.map(|first| self.pass_part(hands, &view, (plane, first), now, patience));
+        left.fold(Left::Nothing, Left::max)
+    }
+
+    /// Passes a part of a plane, which begins at this bucket.
+    pub(super) fn pass_part(
+        &self,
+        hands: impl Hands,
+        view: &View<'_, L>,
+        (plane, first): (usize, usize),
+        now: Now,
+        patience: Option<&Cell<usize>>,
+    ) -> Left {
+        let one = self.table.one_of_plane(plane as u64);
+        let (mut left, mut emptied) = (Left::Nothing, 0);
+        for bucket in first..view.buckets().min(first + PART) {
+            let expired = self.expire(hands, view, one, bucket, now, patience);
+            emptied += expired.emptied;
+            left = left.max(expired.left);
         }
+        self.len.subtract(emptied);
         left
     }
 

@@ -133,6 +133,8 @@ macro_rules! operations_of_time {
                     raw => raw.tick(length, clock);
                 fn begin_due_epoch(length: Duration, clock: &dyn Fn() -> Reading) -> bool =
                     raw => raw.begin_due_epoch(length, clock).is_some();
+                fn pass_time(length: Duration, clock: &dyn Fn() -> Reading) -> Duration =
+                    raw => raw.pass_time(length, clock);
                 fn advance() -> bool = raw => raw.advance();
                 fn begin_epoch() -> bool = raw => raw.begin_epoch().is_some();
                 fn sweep() -> bool = raw => raw.sweep();

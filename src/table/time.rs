@@ -260,6 +260,8 @@ pub(crate) struct Epochs<P: Storage = Heap> {
     now: CachePadded<P::Number>,
     /// The last epoch in which all words have been swept.
     swept: P::Number,
+    /// How far the sweep of the present epoch has come, if writes let time pass.
+    progress: sync::AtomicU64,
     /// When the last epochs began.
     pub(crate) beginning: Beginning<P::Number>,
     /// Which start of the machine the clock counts from.
@@ -274,6 +276,7 @@ impl<P: Storage> Default for Epochs<P> {
         Self {
             now: CachePadded::default(),
             swept: P::Number::default(),
+            progress: sync::AtomicU64::default(),
             beginning: Beginning::default(),
             #[cfg(feature = "shared")]
             boots: P::Extra::default(),
@@ -373,6 +376,57 @@ impl<P: Storage> Epochs<P> {
     pub(crate) fn sweep_ends(&self, now: Now) {
         let order = fault::order(Step::Swept, Ordering::AcqRel);
         self.swept.word().fetch_max(now.epoch(), order);
+    }
+}
+
+/// How far a sweep by pieces has come: the next piece in an epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Progress(u64);
+
+impl Progress {
+    /// The number of a piece has this size. Pieces of all tables fit.
+    const PIECE_BITS: u32 = 24;
+
+    const LAST_PIECE: u64 = (1 << Self::PIECE_BITS) - 1;
+
+    /// The piece that is next in the epoch `now`: the first one, if this is the progress of an earlier
+    /// epoch. `None` if it is that of a later one.
+    pub(crate) fn next_in(self, now: Now) -> Option<usize> {
+        let first = Self::of(now, 0).0;
+        let is_earlier = faulty!(self.0 < first, PieceOfAnotherEpoch => false);
+        match self.0 > Self::of(now, Self::LAST_PIECE).0 {
+            true => None,
+            false if is_earlier => Some(0),
+            false => Some((self.0 & Self::LAST_PIECE) as usize),
+        }
+    }
+
+    /// The epochs before the last 2^40 ones have passed for decades.
+    fn of(now: Now, piece: u64) -> Self {
+        Self(now.epoch() << Self::PIECE_BITS | piece)
+    }
+}
+
+impl<P: Storage> Epochs<P> {
+    /// How far the last sweep by pieces has come.
+    pub(crate) fn progress(&self) -> Progress {
+        // Acquire: pairs with the Release of `piece_ends`.
+        let order = fault::order(Step::Piece, Ordering::Acquire);
+        Progress(self.progress.load(order))
+    }
+
+    /// Records that the piece before `next` has been swept in the epoch `now`, unless the sweep has moved
+    /// on from `from`.
+    ///
+    /// AcqRel: Release pairs with the Acquire of `progress`. Who sweeps a piece has seen what was emptied
+    /// in those before it.
+    pub(crate) fn piece_ends(&self, from: Progress, now: Now, next: usize) {
+        let order = fault::order(Step::Piece, Ordering::AcqRel);
+        let to = Progress::of(now, next as u64);
+        // If this fails, another thread has swept the piece, or a later epoch has begun.
+        let _ = self
+            .progress
+            .compare_exchange(from.0, to.0, order, Ordering::Relaxed);
     }
 }
 

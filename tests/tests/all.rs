@@ -20,6 +20,7 @@ mod expiring_batches;
 mod expiring_growth;
 mod expiring_late;
 mod expiring_merge;
+mod expiring_passing;
 mod expiring_room;
 mod expiring_snapshot;
 mod expiring_stress;

@@ -57,6 +57,7 @@ impl InWords for Epochs<Shared> {
         Some(Self {
             now: now.into(),
             swept,
+            progress: crate::sync::AtomicU64::default(),
             beginning: Beginning::in_words(recorded, at),
             boots: Some(Box::new(Boots { boot, base })),
             most: oldest,

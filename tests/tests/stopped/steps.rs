@@ -24,7 +24,7 @@ all! {
     Reserve Evict Confirm Cancel
     Hint Freeze Copy Cut MovePointer EndPart SeeParts Complete
     Enter Scan;
-    ReadEpoch RereadEpoch Withhold Empty Release Renew Tick Swept Began
+    ReadEpoch RereadEpoch Withhold Empty Release Renew Tick Swept Piece Began
     Note Gate Leave Appear Vanish
     Commit Publish SeeSegments SeeHint RaiseHint
     Latest Boot
