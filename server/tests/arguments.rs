@@ -47,19 +47,19 @@ fn reserve_checks_its_arguments_in_order() {
         ("CF.RESERVE k 100 ERROR x", "Couldn't parse ERROR"),
         (
             "CF.RESERVE k 100 ERROR 0",
-            "ERROR: value must be in the range [0.000000002, 1)",
+            "ERROR: value must be in the range [2e-9, 1)",
         ),
         (
             "CF.RESERVE k 100 ERROR 1",
-            "ERROR: value must be in the range [0.000000002, 1)",
+            "ERROR: value must be in the range [2e-9, 1)",
         ),
         (
             "CF.RESERVE k 100 ERROR NaN",
-            "ERROR: value must be in the range [0.000000002, 1)",
+            "ERROR: value must be in the range [2e-9, 1)",
         ),
         (
             "CF.RESERVE k 100 ERROR 0.000000001",
-            "ERROR: value must be in the range [0.000000002, 1)",
+            "ERROR: value must be in the range [2e-9, 1)",
         ),
         ("CF.RESERVE k 100 COLOUR blue", "Unknown argument received"),
         (
