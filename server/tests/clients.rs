@@ -131,7 +131,7 @@ fn a_refused_watch_and_a_refused_command_are_seen() {
     let mut other = server.client(Protocol::Resp2);
     let id: u64 = ask(&mut client, "CLIENT ID");
     let mut seen = |name: &str| -> i64 {
-        let list = parse(&ask(&mut other, &format!("CLIENT LIST ID {id}")));
+        let list = parse(&ask::<String>(&mut other, &format!("CLIENT LIST ID {id}")));
         list[0][name].parse().unwrap()
     };
     let keys: Vec<String> = ('a'..='z')
