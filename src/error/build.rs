@@ -196,12 +196,11 @@ impl Rate {
     fn least(min: f64) -> Self {
         let to_two_digits = |rate: f64| format!("{rate:.1e}").parse().unwrap_or(min);
         let near = to_two_digits(min);
-        // Half a unit of the second digit is at most a twentieth.
-        Self(if near < min {
-            to_two_digits(min * 1.05)
-        } else {
-            near
-        })
+        if near >= min {
+            return Self(near);
+        }
+        let unit = 10_f64.powi(min.log10().floor() as i32 - 1);
+        Self(to_two_digits(near + unit))
     }
 }
 
