@@ -6,7 +6,7 @@ use crate::{
     options,
     reply::try_with_capacity,
     reserve::get_or_make,
-    store::{filter_of, get, read},
+    store::{filter_of, get, get_to_read, read},
 };
 use guira::InsertError;
 use smallvec::{SmallVec, smallvec};
@@ -385,7 +385,7 @@ pub(crate) fn exist_many<S: Store>(store: &S, args: Args<'_>) -> Answer {
     }
     let mut results = try_with_capacity(items.len())?;
     results.resize(items.len(), false);
-    if let Some(kept) = read(store, key, 1, Arc::clone)? {
+    if let Some(kept) = get_to_read(store, key)? {
         filter_of(&kept).contains_batch(items, &mut results);
     }
     Ok(Reply::Bools(results))
@@ -429,7 +429,7 @@ pub(crate) fn compact<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let &[_, key] = args else {
         return Err(Reply::wrong_arity(args[0]));
     };
-    match read(store, key, 1, Arc::clone)? {
+    match get_to_read(store, key)? {
         Some(kept) => {
             filter_of(&kept).finish_growth();
             store.compacted(key, &kept);
@@ -444,7 +444,7 @@ pub(crate) fn info<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let &[_, key] = args else {
         return Err(Reply::wrong_arity(args[0]));
     };
-    let kept = read(store, key, 1, Arc::clone)?.ok_or(Reply::error("ERR not found"))?;
+    let kept = get_to_read(store, key)?.ok_or(Reply::error("ERR not found"))?;
     let (filter, options) = (filter_of(&kept), filter_of(&kept).options());
     let mut fields = vec![
         ("Size", filter.memory_usage()),
@@ -475,7 +475,7 @@ pub(crate) fn debug<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let &[_, key] = args else {
         return Err(Reply::wrong_arity(args[0]));
     };
-    let kept = read(store, key, 1, Arc::clone)?.ok_or(Reply::error("ERR not found"))?;
+    let kept = get_to_read(store, key)?.ok_or(Reply::error("ERR not found"))?;
     let filter = filter_of(&kept);
     let (options, stats) = (filter.options(), filter.stats());
     let window = filter.window().map_or_else(String::new, |window| {

@@ -18,9 +18,8 @@ pub use spool::Spool;
 use crate::{
     Answer, Args, Reply, Store,
     numbers::number,
-    store::{filter_of, read},
+    store::{filter_of, get_to_read},
 };
-use std::sync::Arc;
 
 /// The maximum number of dumps, and of loads, in progress. A further one ends the oldest.
 pub const MAX_IN_PROGRESS: usize = 16;
@@ -59,7 +58,7 @@ pub(crate) fn scan_dump<S: Store>(store: &S, args: Args<'_>) -> Answer {
         return Err(Reply::wrong_arity(args[0]));
     };
     let position: u64 = number(position).ok_or(Reply::error("Invalid position"))?;
-    let kept = read(store, key, 1, Arc::clone)?.ok_or(Reply::error("ERR not found"))?;
+    let kept = get_to_read(store, key)?.ok_or(Reply::error("ERR not found"))?;
     match position {
         0 => Ok(piece(1, Header::of(filter_of(&kept)).to_bytes().into())),
         1 => store.begin_dump(key, &kept),

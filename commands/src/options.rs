@@ -213,9 +213,7 @@ fn wanted(
     if let Some(rate) = value(pairs, "ERROR") {
         options.rate = fraction(rate).ok_or(Reply::error("Couldn't parse ERROR"))?;
         if !(MIN_RATE..1.0).contains(&options.rate) {
-            return Err(Reply::error(
-                "ERROR: value must be in the range [0.000000002, 1)",
-            ));
+            return Err(Reply::error("ERROR: value must be in the range [2e-9, 1)"));
         }
     }
     if !pairs.iter().all(|[name, _]| is_option(name)) {

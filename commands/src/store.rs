@@ -139,3 +139,8 @@ pub(crate) fn read<S: Store, R>(
 pub(crate) fn get<S: Store>(store: &S, key: &[u8]) -> Result<Option<Arc<S::Kept>>, Reply> {
     store.with(key, Arc::clone)
 }
+
+/// As [`get`], for a command that reads once.
+pub(crate) fn get_to_read<S: Store>(store: &S, key: &[u8]) -> Result<Option<Arc<S::Kept>>, Reply> {
+    read(store, key, 1, Arc::clone)
+}

@@ -92,10 +92,7 @@ fn inserts_create_keys_with_the_options_of_reserve() {
             "COUNTERS is for filters without a WINDOW",
         ),
         ("EPOCHS 3", "EPOCHS is for filters with a WINDOW"),
-        (
-            "ERROR 1",
-            "ERROR: value must be in the range [0.000000002, 1)",
-        ),
+        ("ERROR 1", "ERROR: value must be in the range [2e-9, 1)"),
         ("WINDOW +5", "Couldn't parse WINDOW"),
         ("COLOR 5", "Unknown argument received"),
         // `ITEMS` is the value of `WINDOW`.

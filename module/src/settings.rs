@@ -106,7 +106,7 @@ fn parse_rate(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(rate) if (LEAST..1.0).contains(&rate) => Ok(rate),
         _ => Err(format!(
-            "default-error-rate is '{text}', and must be in the range [0.000000002, 1)"
+            "default-error-rate is '{text}', and must be in the range [2e-9, 1)"
         )),
     }
 }
@@ -279,7 +279,7 @@ mod tests {
             ),
             (
                 "default-error-rate 1",
-                "default-error-rate is '1', and must be in the range [0.000000002, 1)",
+                "default-error-rate is '1', and must be in the range [2e-9, 1)",
             ),
         ];
         for (words, expected) in cases {

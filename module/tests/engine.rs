@@ -260,7 +260,7 @@ fn settings_are_shown_changed_and_checked() {
     for (setting, reason) in [
         (
             "guira.default-error-rate 1",
-            "must be in the range [0.000000002, 1)",
+            "must be in the range [2e-9, 1)",
         ),
         ("guira.max-filter-bytes 1gb", "536870912"),
         ("guira.threads 0", "between 1 and 64"),

@@ -470,7 +470,7 @@ fn hashes<'py>(
 
 /// Whether a value of an array of objects stands for none: None, NaN, and what pandas has for both.
 fn is_null(item: &Bound<'_, PyAny>) -> bool {
-    // Nearly all items are of these types, and the name of a type is made anew for each question.
+    // Nearly all items are of these types, and the name of a type is made again for each question.
     if item.is_exact_instance_of::<PyString>()
         || item.is_exact_instance_of::<PyInt>()
         || item.is_exact_instance_of::<PyBytes>()

@@ -6,7 +6,7 @@ mod transaction;
 pub use transaction::Transaction;
 
 pub(crate) use run::{Run, Runnable};
-pub(crate) use transaction::{Queue, Queued};
+pub(crate) use transaction::Queued;
 
 use crate::{
     clients::{Client, Clients, Listed},

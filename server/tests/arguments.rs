@@ -47,19 +47,19 @@ fn reserve_checks_its_arguments_in_order() {
         ("CF.RESERVE k 100 ERROR x", "Couldn't parse ERROR"),
         (
             "CF.RESERVE k 100 ERROR 0",
-            "ERROR: value must be in the range [0.000000002, 1)",
+            "ERROR: value must be in the range [2e-9, 1)",
         ),
         (
             "CF.RESERVE k 100 ERROR 1",
-            "ERROR: value must be in the range [0.000000002, 1)",
+            "ERROR: value must be in the range [2e-9, 1)",
         ),
         (
             "CF.RESERVE k 100 ERROR NaN",
-            "ERROR: value must be in the range [0.000000002, 1)",
+            "ERROR: value must be in the range [2e-9, 1)",
         ),
         (
             "CF.RESERVE k 100 ERROR 0.000000001",
-            "ERROR: value must be in the range [0.000000002, 1)",
+            "ERROR: value must be in the range [2e-9, 1)",
         ),
         ("CF.RESERVE k 100 COLOUR blue", "Unknown argument received"),
         (
@@ -94,8 +94,8 @@ fn reserve_checks_its_arguments_in_order() {
         ("CF.RESERVE k 3 MAXCAPACITY 2", capacity),
         (
             "CF.RESERVE k 100 ERROR 0.00000001 MAXCAPACITY 400000",
-            "ERR 28-bit fingerprints do not reach a false-positive rate of 0.00000001: \
-             the range is [0.000000014959597064150653, 1)",
+            "ERR 28-bit fingerprints do not reach a false-positive rate of 1e-8: \
+             the range is [1.5e-8, 1)",
         ),
         ("CF.RESERVE k 3", capacity),
         ("CF.RESERVE k 9 BUCKETSIZE 5", capacity),

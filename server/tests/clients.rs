@@ -123,6 +123,37 @@ fn a_client_is_described_in_all_fields() {
     );
 }
 
+/// Other clients see what is left after a refusal.
+#[test]
+fn a_refused_watch_and_a_refused_command_are_seen() {
+    let server = Server::start(&["--maxmemory", "64kb"]);
+    let mut client = server.client(Protocol::Resp2);
+    let mut other = server.client(Protocol::Resp2);
+    let id: u64 = ask(&mut client, "CLIENT ID");
+    let mut seen = |name: &str| -> i64 {
+        let list = parse(&ask::<String>(&mut other, &format!("CLIENT LIST ID {id}")));
+        list[0][name].parse().unwrap()
+    };
+    let keys: Vec<String> = ('a'..='z')
+        .map(|key| key.to_string().repeat(4000))
+        .collect();
+    let refused = refusal(&mut client, &format!("WATCH {}", keys.join(" ")));
+    assert!(refused.starts_with("OOM "), "{refused}");
+    let watched = seen("watch");
+    assert!((1..26).contains(&watched), "{watched}");
+    assert!(seen("multi-mem") >= 4000 * watched);
+    ask::<()>(&mut client, "UNWATCH");
+    assert_eq!((seen("watch"), seen("multi-mem")), (0, 0));
+
+    ask::<()>(&mut client, "MULTI");
+    ask::<()>(&mut client, "CF.EXISTS k a");
+    assert_eq!(seen("multi"), 1);
+    refusal(&mut client, "CF.EXISTS k");
+    assert_eq!(seen("multi"), 0);
+    assert!(refusal(&mut client, "EXEC").starts_with("EXECABORT"));
+    assert_eq!(seen("multi"), -1);
+}
+
 /// The connections on the list.
 fn clients(client: &mut Connection) -> usize {
     parse(&ask::<String>(client, "CLIENT LIST")).len()

@@ -1,13 +1,13 @@
 //! Settings from the command line, the environment and a file.
 
-use crate::common::{Server, ask, command};
+use crate::common::{Protocol, Server, ask, command};
 use clap::CommandFactory;
 use guira_server::{
     config::Config,
     settings::{SettingsError, load},
 };
 use std::{cell::RefCell, collections::HashMap, ffi::OsString, fs, path::PathBuf, time::Duration};
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 
 /// A file in its own directory.
 fn file(text: &str) -> (TempDir, PathBuf) {
@@ -72,6 +72,25 @@ fn the_environment_that_outranks_the_file_is_named() {
     // The command line outranks both.
     let all = named(&["--dir", "/c", "--disable-command", "del"]);
     assert_eq!(all, []);
+}
+
+#[test]
+fn a_line_of_the_file_that_does_not_apply_is_logged_once() {
+    let (_guard, path) = file("timeout = \"5m\"\nmaxclients = 7");
+    let log = NamedTempFile::new().unwrap();
+    let mut start = command(&["--config", path.to_str().unwrap()]);
+    start
+        .env("GUIRA_TIMEOUT", "1m")
+        .stderr(log.reopen().unwrap());
+    let server = Server::spawn(&mut start);
+    let mut client = server.client(Protocol::Resp2);
+    let timeout: (String, String) = ask(&mut client, "CONFIG GET timeout");
+    assert_eq!(timeout.1, "60");
+    assert!(server.terminate().success());
+    let log = fs::read_to_string(log.path()).unwrap();
+    let said = "GUIRA_TIMEOUT in the environment outranks timeout in the settings file";
+    assert_eq!(log.matches(said).count(), 1, "{log}");
+    assert_eq!(log.matches("outranks").count(), 1, "{log}");
 }
 
 #[test]
@@ -210,7 +229,7 @@ fn faults_in_a_file_have_a_line() {
         (
             "default-error-rate = 1",
             "guira.toml:1: invalid value '1' for '--default-error-rate <RATE>': not a rate: give a \
-             number from 0.000000002 to less than 1",
+             number from 2e-9 to less than 1",
         ),
         (
             "default-expansion = 32769",

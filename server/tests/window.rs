@@ -88,9 +88,7 @@ fn a_window_is_checked_and_shown() {
         }
         let rate = refusal(client, "CF.RESERVE k 9 WINDOW 9 ERROR 0.00000001");
         assert!(
-            rate.starts_with(
-                "ERR 26-bit fingerprints do not reach a false-positive rate of 0.00000001"
-            ),
+            rate.starts_with("ERR 26-bit fingerprints do not reach a false-positive rate of 1e-8"),
             "{rate}"
         );
         assert!(!has(client, "EXISTS k"));

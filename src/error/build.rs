@@ -117,6 +117,7 @@ impl fmt::Display for BuildError {
                  {max} items fit"
             ),
             Self::FalsePositiveRate { asked, min } => {
+                let (asked, min) = (Rate(*asked), Rate::least(*min));
                 write!(
                     f,
                     "false-positive rate {asked} is not in the range [{min}, 1)"
@@ -130,11 +131,14 @@ impl fmt::Display for BuildError {
                 asked,
                 fingerprint_bits,
                 min,
-            } => write!(
-                f,
-                "{fingerprint_bits}-bit fingerprints do not reach a false-positive rate of {asked}: \
-                 the range is [{min}, 1)"
-            ),
+            } => {
+                let (asked, min) = (Rate(*asked), Rate::least(*min));
+                write!(
+                    f,
+                    "{fingerprint_bits}-bit fingerprints do not reach a false-positive rate of \
+                     {asked}: the range is [{min}, 1)"
+                )
+            }
             Self::GrowthInSpace { max_capacity } => write!(
                 f,
                 "`Prefer::Space` does not support growth: remove `max_capacity({max_capacity})` or \
@@ -162,11 +166,14 @@ impl fmt::Display for BuildError {
                 max_capacity,
                 rate,
                 min,
-            } => write!(
-                f,
-                "a filter for {asked} items cannot grow to {max_capacity} at a false-positive rate \
-                 of {rate}: it must start with a capacity of at least {min}"
-            ),
+            } => {
+                let rate = Rate(*rate);
+                write!(
+                    f,
+                    "a filter for {asked} items cannot grow to {max_capacity} at a false-positive \
+                     rate of {rate}: it must start with a capacity of at least {min}"
+                )
+            }
             Self::Epochs { asked, max } => {
                 write!(f, "epochs must be between 1 and {max}, got {asked}")
             }
@@ -180,3 +187,62 @@ impl fmt::Display for BuildError {
 }
 
 impl Error for BuildError {}
+
+/// A rate as people write it: `0.01`, but `3e-8`.
+struct Rate(f64);
+
+impl Rate {
+    /// `min` to two digits, rounded up, so that it is still allowed.
+    fn least(min: f64) -> Self {
+        let to_two_digits = |rate: f64| format!("{rate:.1e}").parse().unwrap_or(min);
+        let near = to_two_digits(min);
+        if near >= min {
+            return Self(near);
+        }
+        let unit = 10_f64.powi(min.log10().floor() as i32 - 1);
+        Self(to_two_digits(near + unit))
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(rate) = self;
+        match rate.abs() {
+            small if small > 0.0 && small < 1e-4 => write!(f, "{rate:e}"),
+            _ => write!(f, "{rate}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_written_as_people_write_them() {
+        for text in ["0", "0.01", "0.0001", "3e-8", "1.5e-7", "1", "NaN", "-2e-9"] {
+            assert_eq!(Rate(text.parse().unwrap()).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn the_lowest_rate_that_is_named_is_allowed() {
+        for (min, text) in [
+            (2e-9, "2e-9"),
+            (0.25, "0.25"),
+            (2.980_232_260_973_992e-8, "3e-8"),
+            (2.44e-8, "2.5e-8"),
+            (9.91e-8, "1e-7"),
+            (0.012_34, "0.013"),
+        ] {
+            let least = Rate::least(min);
+            assert!(least.0 >= min && least.0 <= 1.1 * min, "{min}");
+            assert_eq!(least.to_string(), text);
+        }
+        for step in 0..10_000 {
+            let min = 1.1e-9 * 1.001_f64.powi(step);
+            let least = Rate::least(min).0;
+            assert!(least >= min && least <= 1.1 * min, "{min}");
+        }
+    }
+}

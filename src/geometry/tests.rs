@@ -242,7 +242,7 @@ fn a_rate_outside_of_the_range_is_refused() {
     };
     assert_eq!(
         error.to_string(),
-        "false-positive rate 0 is not in the range [0.000000002, 1)"
+        "false-positive rate 0 is not in the range [2e-9, 1)"
     );
 }
 
@@ -298,7 +298,7 @@ fn a_rate_that_the_fingerprint_does_not_reach_is_refused() {
     };
     assert_eq!(
         error.to_string(),
-        "10-bit fingerprints do not reach a false-positive rate of 0.00001: the range is [0.25, 1)"
+        "10-bit fingerprints do not reach a false-positive rate of 1e-5: the range is [0.25, 1)"
     );
 }
 

@@ -62,12 +62,12 @@ pub(super) fn flush(store: &Store, args: Args<'_>) -> Reply {
 
 /// `MEMORY USAGE key [SAMPLES n]`
 pub(super) fn memory(store: &Store, args: Args<'_>) -> Reply {
-    let [_, word, key, options @ ..] = args else {
+    let [_, _, key, options @ ..] = args else {
         return Command::help("MEMORY");
     };
     let (pairs, rest) = options.as_chunks::<2>();
     let is_samples = |[name, _]: &[&[u8]; 2]| name.eq_ignore_ascii_case(b"SAMPLES");
-    if !word.eq_ignore_ascii_case(b"USAGE") || !rest.is_empty() || !pairs.iter().all(is_samples) {
+    if !rest.is_empty() || !pairs.iter().all(is_samples) {
         return Reply::error("ERR syntax error");
     }
     for [_, samples] in pairs {

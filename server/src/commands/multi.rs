@@ -7,7 +7,7 @@ use super::replication::READ_ONLY;
 use crate::{
     keyspace::Watched,
     server::Server,
-    session::{After, Queue, Queued, Runnable, Session, Transaction},
+    session::{After, Queued, Runnable, Session, Transaction},
 };
 use guira_commands::{Args, Reply, try_with_capacity};
 use smallvec::SmallVec;
@@ -15,9 +15,6 @@ use std::{sync::Arc, time::Instant};
 
 /// The reply to a command that `EXEC` will run.
 pub const QUEUED: Reply = Reply::Status("QUEUED");
-
-/// The maximum number of keys that a client can watch.
-const WATCHED: usize = 65_536;
 
 /// Refuses a command, and the transaction with it.
 pub(super) fn refuse(session: &mut Session) -> Reply {
@@ -36,10 +33,7 @@ pub(super) fn queue(session: &mut Session, runnable: &'static Runnable, args: Ar
         true => QUEUED,
         false => match transaction.push(runnable, args) {
             Ok(()) => QUEUED,
-            Err(refusal) => {
-                transaction.spoil();
-                refusal
-            }
+            Err(refusal) => refusal,
         },
     }
 }
@@ -49,9 +43,7 @@ pub(super) fn multi(server: &Arc<Server>, session: &mut Session, _: Args<'_>) ->
     if session.is_queueing() {
         return Reply::error("ERR MULTI calls can not be nested");
     }
-    let transaction = transaction_of(server, session);
-    transaction.queue = Some(Queue::default());
-    transaction.show();
+    transaction_of(server, session).begin();
     Reply::OK
 }
 
@@ -69,20 +61,10 @@ pub(super) fn watch(server: &Arc<Server>, session: &mut Session, args: Args<'_>)
     if session.is_queueing() {
         return Reply::error("ERR WATCH inside MULTI is not allowed");
     }
-    let transaction = transaction_of(server, session);
-    let keyspace = &server.store.keyspace;
-    for key in &args[1..] {
-        if transaction.watched.len() >= WATCHED {
-            let error = format!("ERR {WATCHED} keys are watched, and no more are allowed");
-            return Reply::Error(error.into());
-        }
-        if let Err(refusal) = transaction.charge(key.len() + size_of::<Watched>()) {
-            return refusal;
-        }
-        transaction.watched.push(keyspace.watch(key));
+    match transaction_of(server, session).watch(&args[1..]) {
+        Ok(()) => Reply::OK,
+        Err(refusal) => refusal,
     }
-    transaction.show();
-    Reply::OK
 }
 
 fn transaction_of<'a>(server: &Arc<Server>, session: &'a mut Session) -> &'a mut Transaction {

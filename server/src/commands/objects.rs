@@ -9,22 +9,20 @@ pub(super) const VERSION: i64 = 1;
 
 /// `OBJECT ENCODING | FREQ | IDLETIME | REFCOUNT key`, `OBJECT HELP`
 pub(super) fn object(store: &Store, args: Args<'_>) -> Reply {
-    let [_, word, rest @ ..] = args else {
-        return Reply::wrong_arity(args[0]);
+    let &[_, word, key] = args else {
+        return Command::help("OBJECT");
     };
-    let answer = match word.to_ascii_uppercase().as_slice() {
+    if !store.keyspace.contains(key) {
+        return Reply::Null;
+    }
+    match word.to_ascii_uppercase().as_slice() {
         // The same reply as Redis gives for values of modules.
         b"ENCODING" => Reply::bulk("raw"),
         b"REFCOUNT" => Reply::Integer(1),
-        b"FREQ" | b"IDLETIME" => Reply::error(
+        // `FREQ` and `IDLETIME`.
+        _ => Reply::error(
             "ERR accesses to keys are not tracked, because no key is evicted for lack of memory",
         ),
-        _ => return Command::help("OBJECT"),
-    };
-    match rest {
-        [key] if store.keyspace.contains(key) => answer,
-        [_] => Reply::Null,
-        _ => Reply::wrong_arity(&[b"object|", *word].concat()),
     }
 }
 

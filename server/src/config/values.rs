@@ -13,7 +13,7 @@ pub(super) fn count(text: &str) -> Result<NonZeroUsize, String> {
 pub(super) fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok();
     rate.filter(|rate| (MIN_RATE..1.0).contains(rate))
-        .ok_or_else(|| format!("not a rate: give a number from {MIN_RATE:.9} to less than 1"))
+        .ok_or_else(|| format!("not a rate: give a number from {MIN_RATE:?} to less than 1"))
 }
 
 pub(super) fn command(name: &str) -> Result<&'static str, String> {

@@ -14,6 +14,9 @@ use std::{collections::TryReserveError, sync::Arc};
 const PER_COMMAND: usize = 16;
 const PER_WORD: usize = 8;
 
+/// The maximum number of keys that a client can watch.
+const WATCHED: usize = 65_536;
+
 /// The reply if there is no memory to queue a command.
 const NO_MEMORY: Reply = Reply::error("OOM there is no memory for the queued command");
 
@@ -82,27 +85,52 @@ impl Transaction {
         !self.watched.is_empty() || self.queue.as_ref().is_some_and(takes_long)
     }
 
-    /// Shows other clients what the transaction is like now.
-    pub(crate) fn show(&self) {
+    /// Makes a change, and shows other clients what the transaction is like after it.
+    fn change<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> R {
+        let result = change(self);
         self.client.set_transaction(TransactionSeen {
             queued: self.commands(),
             watched: self.watched(),
             bytes: self.charged,
         });
+        result
+    }
+
+    /// Queues commands from now on.
+    pub(crate) fn begin(&mut self) {
+        self.change(|it| it.queue = Some(Queue::default()));
     }
 
     /// Marks the transaction as aborted, and frees the queued commands.
     pub fn spoil(&mut self) {
-        if let Some(queue) = &mut self.queue {
-            *queue = Queue {
-                spoiled: true,
-                ..Queue::default()
-            };
+        self.change(|it| {
+            if let Some(queue) = &mut it.queue {
+                *queue = Queue {
+                    spoiled: true,
+                    ..Queue::default()
+                };
+            }
+        });
+    }
+
+    /// Watches keys. If one of them is refused, those before it are watched.
+    pub(crate) fn watch(&mut self, keys: &[&[u8]]) -> Result<(), Reply> {
+        self.change(|it| keys.iter().try_for_each(|key| it.watch_key(key)))
+    }
+
+    fn watch_key(&mut self, key: &[u8]) -> Result<(), Reply> {
+        if self.watched.len() >= WATCHED {
+            let error = format!("ERR {WATCHED} keys are watched, and no more are allowed");
+            return Err(Reply::Error(error.into()));
         }
+        self.charge(key.len() + size_of::<Watched>())?;
+        let watched = self.server.store.keyspace.watch(key);
+        self.watched.push(watched);
+        Ok(())
     }
 
     /// Charges `bytes` more.
-    pub(crate) fn charge(&mut self, bytes: usize) -> Result<(), Reply> {
+    fn charge(&mut self, bytes: usize) -> Result<(), Reply> {
         let charged = self.server.store.keyspace.charge(bytes);
         let refused = |_| Reply::error("OOM command not allowed when used memory > 'maxmemory'.");
         charged.map_err(refused)?;
@@ -110,12 +138,20 @@ impl Transaction {
         Ok(())
     }
 
-    /// Queues a command, if there is room for it.
+    /// Queues a command. If there is no room for it, the transaction is aborted.
     pub(crate) fn push(
         &mut self,
         runnable: &'static Runnable,
         args: Args<'_>,
     ) -> Result<(), Reply> {
+        let queued = self.change(|it| it.try_push(runnable, args));
+        if queued.is_err() {
+            self.spoil();
+        }
+        queued
+    }
+
+    fn try_push(&mut self, runnable: &'static Runnable, args: Args<'_>) -> Result<(), Reply> {
         let config = &self.server.config;
         let (most_commands, most_bytes) = (config.max_arguments.get(), config.max_request_size);
         let words: usize = args.iter().map(|word| word.len() + PER_WORD).sum();
@@ -148,7 +184,6 @@ impl Transaction {
             let words = args.len();
             queue.commands.push(Queued { runnable, words });
         }
-        self.show();
         Ok(())
     }
 }
