@@ -198,7 +198,7 @@ pub enum Fault {
     SweptLate,
     /// A piece counts as swept before its first word is passed.
     PieceEarly,
-    /// A sweep by pieces goes on where that of an earlier epoch was.
+    /// A sweep by pieces continues that of an earlier epoch.
     PieceOfAnotherEpoch,
     /// A move is decided for an original of the class, whatever its tag.
     DecideAnyTag,

@@ -82,8 +82,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Time passes in writes, and in [`tick`](ExpiringFilter::tick). The promises of such a filter are
-//! [its own](ExpiringFilter#time).
+//! Time passes in writes, and in [`tick`](ExpiringFilter::tick). An `ExpiringFilter` has
+//! [promises of its own](ExpiringFilter#time).
 //!
 //! # Promises
 //!

@@ -19,9 +19,9 @@ impl<S> Filter<S, Expiring> {
     /// [`epoch_length`](Self::epoch_length), begins the next one and sweeps dead copies. True if this
     /// call began an epoch.
     ///
-    /// Writes let time pass by themselves, so no program has to call this. Call it about four times per
-    /// epoch, from any thread or from several, to keep that work out of the writes, or if the filter may
-    /// be read for long without a write. If no call comes for two epochs, the writes do it again.
+    /// Writes let time pass by themselves, so no program has to call this. Calls keep that work out of the
+    /// writes, and serve a filter that is read for long without a write. Make them about four times per
+    /// epoch, from any thread or from several. If none comes for two epochs, writes let time pass again.
     ///
     /// One call begins at most one epoch, but it expires all items that were last seen more than a TTL
     /// before the current epoch began, however late it is. So an item is gone at most one epoch and one

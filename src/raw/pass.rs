@@ -9,7 +9,7 @@
 //!
 //! The pieces are swept in order, and a piece counts when it has been passed. A thread that finds a
 //! piece unswept sweeps it, whatever thread is at it: it may sleep. The sweep of an epoch is therefore
-//! that of one thread, of which some pieces happen twice.
+//! that of one thread, except that some pieces are swept twice.
 
 use super::{RawFilter, advance::PART, crew::Alone};
 use crate::{

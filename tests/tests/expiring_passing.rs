@@ -1,4 +1,4 @@
-//! Time passes in a filter that nobody ticks: each write lets it pass.
+//! Time passes in a filter without a tick: each write lets it pass.
 
 use guira::ExpiringFilter;
 use std::{
@@ -88,7 +88,7 @@ fn a_filter_that_is_ticked_by_hand_waits() {
     }
 }
 
-/// Threads insert and look up, and nobody ticks. No item is gone before its TTL.
+/// Threads insert and look up, and none ticks. No item is gone before its TTL.
 #[test]
 fn nothing_expires_early_beside_writes() {
     let ttl = Duration::from_millis(40);

@@ -1,4 +1,4 @@
-//! A filter that nobody ticks, by a clock that only the test moves.
+//! A filter in which only writes let time pass, by a clock that only the test moves.
 
 use crate::{ExpiringFilter, raw::ops::TimedOps, table::time::beginning::Reading};
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
@@ -89,7 +89,7 @@ impl Program {
 }
 
 #[test]
-fn what_nobody_ticks_expires() {
+fn items_expire_without_ticks() {
     let programs = if cfg!(miri) { 2 } else { 1_000 };
     for seed in 0..programs {
         let mut program = Program::new(seed);
