@@ -38,7 +38,7 @@ fn in_c(filter: &CuckooFilter) -> *mut Filter {
     let mut made = ptr::null_mut();
     // SAFETY: the bytes live.
     let status = unsafe {
-        guira_filter_from_bytes(bytes.as_ptr().cast(), bytes.len(), usize::MAX, &mut made)
+        guira_filter_from_bytes(bytes.as_ptr().cast(), bytes.len(), usize::MAX, 0, &mut made)
     };
     assert_eq!(status, Status::Ok);
     made

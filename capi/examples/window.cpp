@@ -6,7 +6,7 @@
 int main() {
     using namespace std::chrono_literals;
     try {
-        guira::expiring recent(1s, 100'000);
+        guira::filter recent(guira::expiring(1s, 100'000));
         std::string name;
         while (std::getline(std::cin, name)) {
             recent.tick();

@@ -1,5 +1,5 @@
 // Package guira is a concurrent cuckoo filter: approximate set membership with removal, growth and
-// expiry. Any number of goroutines may share a filter.
+// expiry. One Filter has all of it, and the calls about time are for one with a TTL. Any number of goroutines may share a filter.
 //
 // A call of C costs some 40 ns, more than a lookup. Use batches where you can: a Batch of items, or
 // slices of hashes.
@@ -13,8 +13,9 @@ package guira
 
 // For a parameter of type void *, cgo checks the whole object that the pointer is in, and panics if
 // the object has pointers. The bytes of callers may be part of any object, so they have a type here.
-static guira_status from_bytes(const uint8_t *data, size_t len, size_t max_bytes, guira_filter **filter) {
-	return guira_filter_from_bytes(data, len, max_bytes, filter);
+static guira_status from_bytes(const uint8_t *data, size_t len, size_t max_bytes, uint64_t elapsed_ns,
+		guira_filter **filter) {
+	return guira_filter_from_bytes(data, len, max_bytes, elapsed_ns, filter);
 }
 static guira_status add(guira_filter *f, const uint8_t *item, size_t len) {
 	return guira_filter_add(f, item, len);
@@ -39,6 +40,7 @@ import "C"
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"time"
@@ -145,6 +147,11 @@ type Options struct {
 	// The bits of a counter in each slot: 4 or 8. Without counters 4 to 14 copies of one item fit, and
 	// with them 32 to 1536.
 	CounterBits uint64
+	// How long an item lives, at least; by default items stay. The capacities are then of the distinct items
+	// of a TTL, and neither PreferSpace nor CounterBits is possible.
+	TTL time.Duration
+	// The epochs of a TTL: an item lives at most one epoch too long.
+	Epochs uint32
 }
 
 // noCopy lets go vet report copies of what has it: a copy would use memory that the first one frees.
@@ -160,19 +167,29 @@ type Filter struct {
 	handle *C.guira_filter
 }
 
-func newFilter(handle *C.guira_filter) *Filter {
+// made makes a filter by a call.
+func made(call func(handle **C.guira_filter) C.guira_status) (*Filter, error) {
+	var handle *C.guira_filter
+	if err := status(func() C.guira_status { return call(&handle) }); err != nil {
+		return nil, err
+	}
 	filter := &Filter{handle: handle}
 	runtime.SetFinalizer(filter, (*Filter).Close)
-	return filter
+	return filter, nil
 }
 
 // c are the options as C has them.
-func (options Options) c() C.guira_options {
+func (options Options) c() (C.guira_options, error) {
 	c := C.guira_options{
 		capacity:            C.uint64_t(options.Capacity),
 		max_capacity:        C.uint64_t(options.MaxCapacity),
 		false_positive_rate: C.double(options.FalsePositiveRate),
 		counter_bits:        C.uint64_t(options.CounterBits),
+		epochs:              C.uint32_t(options.Epochs),
+		ttl_ns:              C.uint64_t(options.TTL),
+	}
+	if options.TTL < 0 {
+		return c, fmt.Errorf("%w: the TTL is %v: it must not be negative", ErrInvalid, options.TTL)
 	}
 	c.size = C.uint64_t(unsafe.Sizeof(c))
 	if options.Seed != nil {
@@ -181,36 +198,35 @@ func (options Options) c() C.guira_options {
 	if options.PreferSpace {
 		c.prefer = C.GUIRA_PREFER_SPACE
 	}
-	return c
+	return c, nil
 }
 
 // New makes a filter.
 func New(options Options) (*Filter, error) {
-	c := options.c()
-	var handle *C.guira_filter
-	if err := status(func() C.guira_status { return C.guira_filter_new(&c, &handle) }); err != nil {
-		return nil, err
-	}
-	return newFilter(handle), nil
-}
-
-// FromBytes makes the filter of a snapshot, which may come from anyone. A table of more than
-// maxBytes bytes is refused; NoLimit allows all.
-func FromBytes(snapshot []byte, maxBytes uint64) (*Filter, error) {
-	if maxBytes > NoLimit {
-		maxBytes = NoLimit
-	}
-	var handle *C.guira_filter
-	err := status(func() C.guira_status {
-		return C.from_bytes((*C.uint8_t)(pointer(snapshot)), C.size_t(len(snapshot)), C.size_t(maxBytes), &handle)
-	})
+	c, err := options.c()
 	if err != nil {
 		return nil, err
 	}
-	return newFilter(handle), nil
+	return made(func(handle **C.guira_filter) C.guira_status { return C.guira_filter_new(&c, handle) })
 }
 
-// Close frees the filter. No other call may use it at the same time. Later calls find it empty, or
+// FromBytes makes the filter of a snapshot, which may come from anyone. A table of more than
+// maxBytes bytes is refused; NoLimit allows all. The items of a filter with a TTL expire as if it had lived
+// on for the age of the snapshot; a negative age is none.
+func FromBytes(snapshot []byte, maxBytes uint64, age time.Duration) (*Filter, error) {
+	if maxBytes > NoLimit {
+		maxBytes = NoLimit
+	}
+	if age < 0 {
+		age = 0
+	}
+	return made(func(handle **C.guira_filter) C.guira_status {
+		data, size := (*C.uint8_t)(pointer(snapshot)), C.size_t(len(snapshot))
+		return C.from_bytes(data, size, C.size_t(maxBytes), C.uint64_t(age), handle)
+	})
+}
+
+// Close frees the filter, and leaves the file of a shared one. No other call may use it at the same time. Later calls find it empty, or
 // return ErrInvalid.
 func (f *Filter) Close() {
 	C.guira_filter_free(f.handle)
@@ -238,6 +254,8 @@ func (f *Filter) fast(s C.guira_status) error {
 		return ErrFile
 	case C.GUIRA_STATUS_MISSING:
 		return ErrMissing
+	case C.GUIRA_STATUS_UNSUPPORTED:
+		return ErrUnsupported
 	}
 	return ErrInternal
 }
@@ -284,7 +302,7 @@ func (f *Filter) Hash(item string) uint64 {
 	return uint64(hash)
 }
 
-// Len is the number of copies in the filter.
+// Len is the number of copies in the filter, including expired ones that are not swept yet.
 func (f *Filter) Len() int {
 	n := C.guira_filter_len(f.handle)
 	runtime.KeepAlive(f)
@@ -306,7 +324,8 @@ func (f *Filter) Merge(other *Filter) error {
 }
 
 // UnionWith adds what another filter with equal options and seed has and this one lacks: each item is
-// then in as often as in the filter that had it most often.
+// then in as often as in the filter that had it most often, and with a TTL as young as in either. Unite filters
+// with a TTL in one direction: those that are united back and forth, once per epoch, keep their items for ever.
 func (f *Filter) UnionWith(other *Filter) error {
 	defer runtime.KeepAlive(f)
 	defer runtime.KeepAlive(other)
@@ -323,12 +342,4 @@ func (f *Filter) Bytes() ([]byte, error) {
 	}
 	defer C.guira_bytes_free(&bytes)
 	return append([]byte(nil), unsafe.Slice((*byte)(unsafe.Pointer(bytes.data)), int(bytes.len))...), nil
-}
-
-// nanoseconds of a duration, which are not negative.
-func nanoseconds(d time.Duration) C.uint64_t {
-	if d < 0 {
-		return 0
-	}
-	return C.uint64_t(d)
 }

@@ -25,8 +25,17 @@ func open(t testing.TB, options Options) *Filter {
 	return f
 }
 
-func TestOneItem(t *testing.T) {
-	f := open(t, Options{Capacity: 100})
+// each runs a test for filters without a TTL, and for those with one.
+func each(t *testing.T, test func(t *testing.T, ttl time.Duration)) {
+	for _, ttl := range []time.Duration{0, time.Hour} {
+		t.Run(fmt.Sprint("TTL ", ttl), func(t *testing.T) { test(t, ttl) })
+	}
+}
+
+func TestOneItem(t *testing.T) { each(t, oneItem) }
+
+func oneItem(t *testing.T, ttl time.Duration) {
+	f := open(t, Options{Capacity: 100, TTL: ttl})
 	if err := f.Add("ani"); err != nil || !f.Contains("ani") || f.Contains("koel") {
 		t.Fatal(err)
 	}
@@ -67,8 +76,10 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-func TestBatches(t *testing.T) {
-	f := open(t, Options{Capacity: 5000})
+func TestBatches(t *testing.T) { each(t, batches) }
+
+func batches(t *testing.T, ttl time.Duration) {
+	f := open(t, Options{Capacity: 5000, TTL: ttl})
 	var b Batch
 	if n, err := f.AddBatch(&b); n != 0 || err != nil {
 		t.Fatal("an empty batch", n, err)
@@ -126,11 +137,13 @@ func TestErrors(t *testing.T) {
 	if !errors.Is(err, ErrInvalid) || err.Error() != "guira: max_capacity 2 is less than the capacity, 5" {
 		t.Fatal(err)
 	}
-	if _, err := FromBytes([]byte("x"), NoLimit); !errors.Is(err, ErrSnapshot) {
+	if _, err := FromBytes([]byte("x"), NoLimit, 0); !errors.Is(err, ErrSnapshot) {
 		t.Fatal(err)
 	}
-	if _, err := NewExpiring(ExpiringOptions{TTL: -1}); !errors.Is(err, ErrInvalid) {
-		t.Fatal(err)
+	for _, options := range []Options{{TTL: -1}, {TTL: 1}, {Epochs: 1}, {TTL: time.Hour, CounterBits: 8}} {
+		if _, err := New(options); !errors.Is(err, ErrInvalid) {
+			t.Fatal(options, err)
+		}
 	}
 	f := open(t, Options{})
 	for err = nil; err == nil; err = f.Add("one") {
@@ -149,7 +162,12 @@ func TestErrors(t *testing.T) {
 }
 
 func TestSnapshots(t *testing.T) {
-	f := open(t, Options{Capacity: 1000, PreferSpace: true})
+	snapshots(t, Options{Capacity: 1000, PreferSpace: true})
+	snapshots(t, Options{Capacity: 1000, TTL: time.Hour})
+}
+
+func snapshots(t *testing.T, options Options) {
+	f := open(t, options)
 	if err := f.Add("ani"); err != nil {
 		t.Fatal(err)
 	}
@@ -157,15 +175,20 @@ func TestSnapshots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	copied, err := FromBytes(snapshot, NoLimit)
-	if err != nil || !copied.Contains("ani") {
+	copied, err := FromBytes(snapshot, NoLimit, -1)
+	if err != nil || !copied.Contains("ani") || copied.TTL() != options.TTL {
 		t.Fatal(err)
 	}
+	old, err := FromBytes(snapshot, NoLimit, 2*time.Hour)
+	if err != nil || old.Contains("ani") != (options.TTL == 0) {
+		t.Fatal("the age of a snapshot", err)
+	}
+	// That of a filter with a TTL has the time.
 	again, err := copied.Bytes()
-	if err != nil || !bytes.Equal(again, snapshot) {
+	if err != nil || options.TTL == 0 && !bytes.Equal(again, snapshot) || len(again) != len(snapshot) {
 		t.Fatal("a snapshot of a snapshot differs", err)
 	}
-	if _, err := FromBytes(snapshot, 100); !errors.Is(err, ErrSnapshot) {
+	if _, err := FromBytes(snapshot, 100, 0); !errors.Is(err, ErrSnapshot) {
 		t.Fatal(err)
 	}
 	if err := f.UnionWith(copied); err != nil || f.Len() != 1 {
@@ -176,6 +199,10 @@ func TestSnapshots(t *testing.T) {
 	}
 	if err := copied.UnionWith(f); err != nil || copied.Len() != 2 {
 		t.Fatal(err)
+	}
+	other := open(t, Options{TTL: 2*time.Hour - options.TTL})
+	if !errors.Is(f.Merge(f), ErrInvalid) || !errors.Is(f.UnionWith(f), ErrInvalid) || !errors.Is(f.Merge(other), ErrInvalid) {
+		t.Fatal("a filter is added to itself, or to one with another TTL")
 	}
 }
 
@@ -196,10 +223,7 @@ func TestBytesInsideAnObject(t *testing.T) {
 	if added, err := f.AddUnique(item); added || err != nil || !f.Remove(item) {
 		t.Fatal(added, err)
 	}
-	e, err := NewExpiring(ExpiringOptions{TTL: time.Hour, Capacity: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := open(t, Options{TTL: time.Hour, Capacity: 100})
 	if added, err := e.AddOrRefresh(item); !added || err != nil || !e.Contains(item) || !e.Remove(item) {
 		t.Fatal(added, err)
 	}
@@ -208,16 +232,18 @@ func TestBytesInsideAnObject(t *testing.T) {
 		t.Fatal(len(snapshot), err)
 	}
 	slice = object.bytes[:copy(object.bytes[:], snapshot)]
-	if _, err := FromBytes(slice, NoLimit); err != nil {
+	if _, err := FromBytes(slice, NoLimit, 0); err != nil {
 		t.Fatal(err)
 	}
 	runtime.KeepAlive(object)
 }
 
 // Goroutines race to add the same items, in batches and alone, while the filter grows.
-func TestGoroutines(t *testing.T) {
+func TestGoroutines(t *testing.T) { each(t, goroutines) }
+
+func goroutines(t *testing.T, ttl time.Duration) {
 	const items, batch = 20000, 100
-	f := open(t, Options{Capacity: 500, MaxCapacity: items})
+	f := open(t, Options{Capacity: 500, MaxCapacity: items, TTL: ttl})
 	var wait sync.WaitGroup
 	won := make([]int, 4)
 	for g := range won {
@@ -258,60 +284,47 @@ func TestGoroutines(t *testing.T) {
 }
 
 func TestExpiry(t *testing.T) {
-	e, err := NewExpiring(ExpiringOptions{TTL: 24 * time.Millisecond, Capacity: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if added, err := e.AddOrRefresh("ani"); !added || err != nil || !e.Contains("ani") {
+	f := open(t, Options{TTL: 24 * time.Millisecond, Capacity: 1000})
+	if added, err := f.AddOrRefresh("ani"); !added || err != nil || !f.Contains("ani") {
 		t.Fatal(added, err)
 	}
 	var b Batch
 	b.Append("koel")
 	added := []bool{false}
-	if n, err := e.AddOrRefreshBatch(&b, added); n != 1 || err != nil || !added[0] {
+	if n, err := f.AddOrRefreshBatch(&b, added); n != 1 || err != nil || !added[0] {
 		t.Fatal(n, err)
 	}
-	if n, err := e.AddOrRefreshHashes([]uint64{1 << 40}, added); n != 1 || err != nil || !added[0] {
+	if n, err := f.AddOrRefreshHashes([]uint64{1 << 40}, added); n != 1 || err != nil || !added[0] {
 		t.Fatal(n, err)
 	}
-	if e.EpochLength() != 2*time.Millisecond || !e.Remove("koel") {
-		t.Fatal(e.EpochLength())
+	if n, err := f.AddOrRefreshHashes([]uint64{1 << 40}, nil); n != 0 || !errors.Is(err, ErrInvalid) {
+		t.Fatal(n, err)
 	}
-	for e.Len() > 0 {
-		if _, err := e.Tick(); err != nil {
+	if f.TTL() != 24*time.Millisecond || f.EpochLength() != 2*time.Millisecond || !f.Remove("koel") {
+		t.Fatal(f.TTL(), f.EpochLength())
+	}
+	for f.Len() > 0 {
+		if _, err := f.Tick(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	e.Close()
+	f.Close()
 }
 
-func TestExpiringFiltersAreMergedAndUnited(t *testing.T) {
-	seed := uint64(7)
-	filters := make([]*Expiring, 2)
-	for i := range filters {
-		e, err := NewExpiring(ExpiringOptions{TTL: time.Hour, Capacity: 1000, Seed: &seed})
-		if err != nil {
+func TestWithoutATTLThereIsNoTime(t *testing.T) {
+	f := open(t, Options{})
+	var b Batch
+	_, ticked := f.Tick()
+	_, one := f.AddOrRefresh("ani")
+	_, batch := f.AddOrRefreshBatch(&b, nil)
+	_, hashes := f.AddOrRefreshHashes([]uint64{1}, []bool{false})
+	for _, err := range []error{ticked, one, batch, hashes} {
+		if !errors.Is(err, ErrUnsupported) || err.Error() != "guira: the filter has no TTL" {
 			t.Fatal(err)
 		}
-		if _, err := e.AddOrRefresh("ani"); err != nil {
-			t.Fatal(err)
-		}
-		filters[i] = e
 	}
-	here, there := filters[0], filters[1]
-	if added, err := there.AddOrRefresh("koel"); !added || err != nil {
-		t.Fatal(added, err)
-	}
-	for again := 0; again < 2; again++ {
-		if err := here.UnionWith(there); err != nil || here.Len() != 2 || !here.Contains("koel") {
-			t.Fatal(here.Len(), err)
-		}
-	}
-	if err := here.Merge(there); err != nil || here.Len() != 4 {
-		t.Fatal(here.Len(), err)
-	}
-	if !errors.Is(here.Merge(here), ErrInvalid) || !errors.Is(here.UnionWith(here), ErrInvalid) {
-		t.Fatal("a filter is added to itself")
+	if age, known := f.EpochAge(); age != 0 || !known || f.TTL() != 0 || f.Epoch() != 0 || f.EpochLength() != 0 || f.Len() != 0 {
+		t.Fatal(age, known)
 	}
 }
 
@@ -334,10 +347,8 @@ func TestCopiesAreReported(t *testing.T) {
 	if err == nil {
 		t.Fatal("go vet allows copies")
 	}
-	for _, kind := range []string{"Filter", "Expiring"} {
-		if !strings.Contains(string(output), "assignment copies lock value to copied: github.com/guira-rs/guira/capi/go."+kind+" ") {
-			t.Fatalf("no report of %s: %s", kind, output)
-		}
+	if !strings.Contains(string(output), "assignment copies lock value to copied: github.com/guira-rs/guira/capi/go.Filter ") {
+		t.Fatalf("no report: %s", output)
 	}
 }
 

@@ -8,21 +8,18 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 )
 
 const (
-	sharedPath   = "GUIRA_TEST_SHARED"
-	expiringPath = "GUIRA_TEST_EXPIRING"
-	sharedItems  = 5000
+	sharedPath  = "GUIRA_TEST_SHARED"
+	sharedItems = 5000
 )
 
-// TestMain is also the program of the other processes of TestShared and TestSharedExpiring: it adds items
-// until it is killed.
+// TestMain is also the program of the other process of TestShared: it adds items, refreshes them if the filter has
+// a TTL, and waits until it is killed.
 func TestMain(m *testing.M) {
 	path := os.Getenv(sharedPath)
-	if path := os.Getenv(expiringPath); path != "" {
-		addUntilKilled(path)
-	}
 	if path == "" {
 		os.Exit(m.Run())
 	}
@@ -36,17 +33,24 @@ func TestMain(m *testing.M) {
 		}
 	}
 	os.Stdout.WriteString("done")
+	for i := 0; f.TTL() > 0; i++ {
+		if added, err := f.AddOrRefresh("item " + strconv.Itoa(i%sharedItems)); added || err != nil {
+			panic("not added once")
+		}
+	}
 	select {}
 }
 
-func TestShared(t *testing.T) {
+func TestShared(t *testing.T) { each(t, shared) }
+
+func shared(t *testing.T, ttl time.Duration) {
 	path := filepath.Join(t.TempDir(), "shared")
 	if _, err := OpenShared(path); errors.Is(err, ErrUnsupported) {
 		t.Skip(err)
 	} else if !errors.Is(err, ErrMissing) {
 		t.Fatal(err)
 	}
-	f, err := CreateShared(path, Options{Capacity: 2 * sharedItems}, 0)
+	f, err := CreateShared(path, Options{Capacity: 2 * sharedItems, TTL: ttl}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,16 +58,17 @@ func TestShared(t *testing.T) {
 	if _, err := CreateShared(path, Options{}, 0); !errors.Is(err, ErrExists) {
 		t.Fatal(err)
 	}
-	growing, err := CreateShared(path+"2", Options{MaxCapacity: 1 << 20}, 0)
-	if err != nil {
+	growing, err := CreateShared(path+"2", Options{MaxCapacity: 1 << 20, TTL: ttl}, 0)
+	if ttl == 0 && err == nil {
+		growing.Close()
+	} else if !errors.Is(err, ErrUnsupported) {
 		t.Fatal(err)
 	}
-	growing.Close()
 	if _, err := OpenShared("a\x00b"); !errors.Is(err, ErrInvalid) {
 		t.Fatal(err)
 	}
 	other, created, err := OpenOrCreateShared(path, Options{}, 0)
-	if err != nil || created {
+	if err != nil || created || other.TTL() != ttl {
 		t.Fatal(created, err)
 	}
 	defer other.Close()
@@ -120,6 +125,14 @@ func TestShared(t *testing.T) {
 	if p, err := f.Participants(); err != nil || p.InUse != 2 || p.Max != 63 || p.Deaths != 1 {
 		t.Fatal(p, err)
 	}
+	late, err := OpenShared(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if clean, err := late.WasClosedCleanly(); clean || err != nil {
+		t.Fatal(clean, err)
+	}
+	late.Close()
 	other.Close()
 	if n, err := f.Recount(); err != nil || n != f.Len() || n < sharedItems+990 {
 		t.Fatal(n, err)
@@ -128,7 +141,7 @@ func TestShared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	copied, err := FromBytes(snapshot, NoLimit)
+	copied, err := FromBytes(snapshot, NoLimit, 0)
 	if err != nil || copied.Len() != f.Len() {
 		t.Fatal(err)
 	}
@@ -139,13 +152,18 @@ func TestShared(t *testing.T) {
 	if _, err := copied.Repair(); !errors.Is(err, ErrUnsupported) {
 		t.Fatal(err)
 	}
-	if err := f.Attach(); err != nil {
+	if err := f.Attach(); err != nil || !errors.Is(copied.Attach(), ErrUnsupported) {
 		t.Fatal(err)
+	}
+	if age, known := f.EpochAge(); !known || age > ttl || (age > 0) != (ttl > 0) || f.Epoch() != 0 {
+		t.Fatal(age, known)
 	}
 }
 
-func TestReader(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "shared")
+func TestReader(t *testing.T) { each(t, reader) }
+
+func reader(t *testing.T, ttl time.Duration) {
+	path, options := filepath.Join(t.TempDir(), "shared"), Options{TTL: ttl}
 	if _, err := OpenReader(path); errors.Is(err, ErrUnsupported) {
 		t.Skip(err)
 	} else if !errors.Is(err, ErrMissing) {
@@ -154,12 +172,12 @@ func TestReader(t *testing.T) {
 	if _, err := OpenReader("a\x00b"); !errors.Is(err, ErrInvalid) {
 		t.Fatal(err)
 	}
-	named, err := CreateShared(path, Options{}, 0)
+	named, err := CreateShared(path, options, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer named.Close()
-	unnamed, err := CreateMemfd(Options{}, 0)
+	unnamed, err := CreateMemfd(options, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +187,7 @@ func TestReader(t *testing.T) {
 		t.Fatal(named.Memfd(), err)
 	}
 	defer same.Close()
-	restored, err := New(Options{})
+	restored, err := New(options)
 	if err != nil || restored.Add("koel") != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +224,7 @@ func TestReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for reader, filter := range map[*Reader]*Filter{ofPath: named, ofMemfd: same} {
+	for reader, filter := range map[*Filter]*Filter{ofPath: named, ofMemfd: same} {
 		if clean, err := filter.WasClosedCleanly(); !clean || err != nil {
 			t.Fatal(clean, err)
 		}
@@ -223,8 +241,18 @@ func TestReader(t *testing.T) {
 		if err := reader.ContainsBatch(&b, nil); !errors.Is(err, ErrInvalid) {
 			t.Fatal(err)
 		}
-		if reader.Count("ani") != 1 || reader.Len() != 1 {
+		if reader.Count("ani") != 1 || reader.Len() != 1 || reader.TTL() != ttl || reader.EpochLength() != filter.EpochLength() {
 			t.Fatal(reader.Count("ani"), reader.Len())
+		}
+		_, inBatch := reader.AddBatch(&b)
+		_, copied := reader.CopyToMemfd(0)
+		for _, err := range []error{reader.Add("koel"), inBatch, copied, reader.Attach(), reader.Merge(filter)} {
+			if !errors.Is(err, ErrUnsupported) {
+				t.Fatal("the reader writes", err)
+			}
+		}
+		if reader.Remove("ani") || reader.Len() != 1 {
+			t.Fatal("the reader removes")
 		}
 		reader.Close()
 		if reader.Contains("ani") || reader.Len() != 0 {
@@ -233,5 +261,37 @@ func TestReader(t *testing.T) {
 	}
 	if !unnamed.Contains("ani") {
 		t.Fatal("lost")
+	}
+}
+
+// A reader lets no time pass.
+func TestReadersGoByTheEpochsOfOthers(t *testing.T) {
+	options := Options{TTL: 20 * time.Millisecond, Epochs: 2, FalsePositiveRate: 1e-6}
+	f, err := CreateMemfd(options, 0)
+	if errors.Is(err, ErrUnsupported) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	reader, err := ReaderFromMemfd(uintptr(f.Memfd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if added, err := f.AddOrRefresh("ani"); !added || err != nil {
+		t.Fatal(added, err)
+	}
+	time.Sleep(3 * options.TTL)
+	if age, known := reader.EpochAge(); !known || age < 3*options.TTL || !reader.Contains("ani") || reader.Epoch() != 0 {
+		t.Fatal(age, known)
+	}
+	for reader.Len() > 0 {
+		if _, err := f.Tick(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if reader.Epoch() == 0 || reader.Contains("ani") {
+		t.Fatal(reader.Epoch(), reader.Contains("ani"))
 	}
 }

@@ -1,9 +1,6 @@
 //! Batches: the hashes of many items, and one pass over the table for all of them.
 
-use crate::{
-    pointer::{self, Out},
-    status::Failure,
-};
+use crate::{pointer, status::Failure};
 use guira::{BatchError, InsertError, SeededState};
 use std::ffi::c_void;
 
@@ -213,40 +210,6 @@ impl<'a> Batch<'a> {
                 }
             }
         }
-    }
-}
-
-/// The place of the number of decided items, set to 0: a call that ends early has decided none.
-///
-/// # Safety
-///
-/// As [`Out::new`].
-#[allow(unsafe_code)]
-#[inline(always)]
-pub(crate) unsafe fn done_place(done: *mut usize) -> Result<Out<usize>, Failure> {
-    // SAFETY: the caller promises it.
-    let place = unsafe { Out::optional(done, "done") }?;
-    place.set(0);
-    Ok(place)
-}
-
-/// The outcome of a batch, with the number of decided items in `done`.
-pub(crate) fn finished(
-    outcome: Result<(), Undecided>,
-    count: usize,
-    done: &Out<usize>,
-) -> Result<(), Failure> {
-    done.set(outcome.map_or_else(|error| error.index, |()| count));
-    Ok(outcome?)
-}
-
-/// The hash of a text, which must be UTF-8.
-pub(crate) fn hash_of_text(state: &SeededState, text: &[u8]) -> Result<u64, Failure> {
-    match std::str::from_utf8(text) {
-        Ok(text) => Ok(state.hash_str(text)),
-        Err(error) => Err(Failure::invalid(format_args!(
-            "the text is not UTF-8: {error}"
-        ))),
     }
 }
 

@@ -1,281 +1,150 @@
-//! Plain filters: made, freed, merged, and asked about their state.
+//! The one handle of the interface: a filter of either lifetime, wherever it is.
 
-mod batch;
 mod hashes;
+mod many;
 mod processes;
 mod single;
 mod snapshot;
+mod state;
+mod time;
 
 use crate::{
     guard,
-    options::Options,
-    pointer::{self, Out},
-    shared::{Handle, Kind, mapped, shared},
+    lifetime::{Either, with},
+    place::{Heap, Place},
+    pointer::{self, Out, hash_of_bytes},
     status::{Failure, Status},
 };
-pub use batch::*;
-use guira::{Builder, CuckooFilter};
+use guira::{Expiring, Forever, SeededState};
 pub use hashes::*;
+pub use many::*;
 pub use processes::*;
 pub use single::*;
 pub use snapshot::*;
-use std::ptr;
+pub use state::*;
+use std::{ffi::c_void, fmt};
+pub use time::*;
 
-/// A concurrent set of items, approximate, with removal and growth.
-pub struct Filter(Kind<mapped::Filter>);
+/// A concurrent set of items, approximate, with removal and growth. With a TTL, it forgets items some
+/// time after they were last seen.
+pub struct Filter {
+    /// That of the filter, for hashes without a branch on its kind.
+    hasher: SeededState,
+    kind: Kind,
+}
+
+/// Which filter it is. What is inline in calls is that without a TTL; the box leaves room in it for the
+/// variant of both.
+type Kind = Either<Place<Forever>, Box<Place<Expiring>>>;
 
 impl Filter {
-    fn of_heap(filter: CuckooFilter) -> Self {
-        Self(Kind::Heap(filter))
+    fn new(made: Either<Place<Forever>, Place<Expiring>>) -> Self {
+        Self {
+            hasher: with!(&made, it => it.to_read().hasher().clone()),
+            kind: match made {
+                Either::Forever(it) => Either::Forever(it),
+                Either::Expiring(it) => Either::Expiring(Box::new(it)),
+            },
+        }
+    }
+
+    fn on_heap(made: Either<Heap<Forever>, Heap<Expiring>>) -> Self {
+        Self::new(match made {
+            Either::Forever(it) => Either::Forever(Place::Heap(it)),
+            Either::Expiring(it) => Either::Expiring(Place::Heap(it)),
+        })
+    }
+
+    /// # Safety
+    ///
+    /// As [`hash_of_bytes`].
+    #[inline(always)]
+    unsafe fn hash(&self, item: *const c_void, len: usize) -> Result<u64, Failure> {
+        // SAFETY: the caller promises it.
+        unsafe { hash_of_bytes(&self.hasher, item, len) }
+    }
+
+    /// The filter, if it has a TTL.
+    #[inline(always)]
+    fn expiring(&self) -> Result<&Place<Expiring>, Failure> {
+        match &self.kind {
+            Either::Forever(_) => Err(no_ttl()),
+            Either::Expiring(it) => Ok(it),
+        }
     }
 }
 
-impl std::fmt::Debug for Filter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+#[cold]
+fn no_ttl() -> Failure {
+    Failure::unsupported("the filter has no TTL")
+}
+
+impl fmt::Debug for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Filter").finish_non_exhaustive()
     }
 }
 
-impl Handle for Filter {
-    type Mapped = mapped::Filter;
-    type Options = Options;
-
-    fn of(kind: Kind<mapped::Filter>) -> Self {
-        Self(kind)
-    }
-
-    #[inline(always)]
-    fn kind(&self) -> &Kind<mapped::Filter> {
-        &self.0
-    }
-
-    fn kind_mut(&mut self) -> &mut Kind<mapped::Filter> {
-        &mut self.0
-    }
-
-    unsafe fn builder(options: *const Options) -> Result<Builder, Failure> {
-        // SAFETY: the caller promises it.
-        unsafe { Options::builder(options) }
-    }
+/// # Safety
+///
+/// As [`pointer::shared`].
+#[inline(always)]
+unsafe fn handle<'a>(filter: *const Filter) -> Result<&'a Filter, Failure> {
+    // SAFETY: the caller promises it.
+    unsafe { pointer::shared(filter, "filter") }
 }
 
-/// Makes a filter, and sets `*filter` to it, or to null on failure. `guira_filter_free` frees it.
-// SAFETY: the name is this library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn guira_filter_new(
-    options: *const Options,
-    filter: *mut *mut Filter,
-) -> Status {
-    guard::status(|| {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { Out::new(filter, "filter") }?;
-        filter.set(ptr::null_mut());
-        // SAFETY: the rules of the header.
-        let made = unsafe { Options::builder(options) }?;
-        filter.give(Filter::of_heap(made.build()?));
-        Ok(())
-    })
-}
-
-/// Frees a filter. No other call may use it at the same time or later. Null is nothing. The file of a
-/// shared filter stays.
-// SAFETY: the name is this library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn guira_filter_free(filter: *mut Filter) {
-    guard::value((), (), || {
-        // SAFETY: the rules of the header.
-        unsafe { pointer::free(filter) };
-        Ok(())
-    });
-}
-
-/// Copies the filter, while threads use it, and sets `*copy` to the copy, or to null on failure. The
-/// copy of a shared filter is not shared.
-// SAFETY: the name is this library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn guira_filter_copy(
+/// The status of `body` with the filter.
+///
+/// # Safety
+///
+/// As [`handle`].
+#[inline(always)]
+unsafe fn status(
     filter: *const Filter,
-    copy: *mut *mut Filter,
+    body: impl FnOnce(&Filter) -> Result<(), Failure>,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the rules of the header.
-        let place = unsafe { Out::new(copy, "copy") }?;
-        place.set(ptr::null_mut());
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        place.give(Filter::of_heap(filter.to_scan()?.try_clone()?));
-        Ok(())
+        // SAFETY: the caller promises it.
+        body(unsafe { handle(filter) }?)
     })
 }
 
-/// Adds all items of `other`, while threads use both. They must have equal options and seeds. A
-/// snapshot of either may be taken at the same time. Two handles of one shared filter are INVALID.
-// SAFETY: the name is this library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn guira_filter_merge(filter: *mut Filter, other: *const Filter) -> Status {
-    guard::status(|| {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        // SAFETY: the rules of the header.
-        let other = unsafe { shared(other) }?;
-        Ok(filter.to_scan()?.merge(other.to_scan()?)?)
+/// The value of `body` with the filter; `V::default()` for invalid arguments, and `panicked` after a
+/// panic.
+///
+/// # Safety
+///
+/// As [`handle`].
+#[inline(always)]
+unsafe fn value<V: Default>(
+    filter: *const Filter,
+    panicked: V,
+    body: impl FnOnce(&Filter) -> Result<V, Failure>,
+) -> V {
+    guard::value(V::default(), panicked, || {
+        // SAFETY: the caller promises it.
+        body(unsafe { handle(filter) }?)
     })
 }
 
-/// Adds what `other` has and `filter` lacks, while threads use both. Each item is then in as often as
-/// in the filter that had it most often. They must have equal options and seeds. After a failure, a
-/// further call adds the rest.
-// SAFETY: the name is this library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn guira_filter_union_with(
-    filter: *mut Filter,
-    other: *const Filter,
+/// The status of `body` with the filter, and its answer in `out`, which may be null.
+///
+/// # Safety
+///
+/// As [`handle`] and [`Out::optional`].
+#[inline(always)]
+unsafe fn answer(
+    filter: *const Filter,
+    (out, name): (*mut bool, &'static str),
+    body: impl FnOnce(&Filter) -> Result<bool, Failure>,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        // SAFETY: the rules of the header.
-        let other = unsafe { shared(other) }?;
-        Ok(filter.to_scan()?.union_with(other.to_scan()?)?)
-    })
-}
-
-/// Removes all items that were present when the call began.
-// SAFETY: the name is this library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn guira_filter_clear(filter: *mut Filter) -> Status {
-    guard::status(|| {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        filter.to_scan()?.clear();
-        Ok(())
-    })
-}
-
-/// The copies in the filter. Exact while no thread writes. `guira_filter_recount` makes that of a shared
-/// filter exact after processes were killed.
-// SAFETY: the name is this library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn guira_filter_len(filter: *const Filter) -> usize {
-    guard::value(0, 0, || {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        Ok(filter.len())
-    })
-}
-
-/// The distinct items for which the filter has room at its present size.
-// SAFETY: the name is this library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn guira_filter_capacity(filter: *const Filter) -> usize {
-    guard::value(0, 0, || {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        Ok(filter.capacity())
-    })
-}
-
-/// The distinct items for which the filter has room after its last doubling.
-// SAFETY: the name is this library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn guira_filter_max_capacity(filter: *const Filter) -> usize {
-    guard::value(0, 0, || {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        Ok(filter.max_capacity())
-    })
-}
-
-/// The bytes of memory that the filter occupies, including the file of a shared filter.
-// SAFETY: the name is this library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn guira_filter_memory_usage(filter: *const Filter) -> usize {
-    guard::value(0, 0, || {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        Ok(filter.memory_usage())
-    })
-}
-
-/// The share of slots in use, from 0 to 1.
-// SAFETY: the name is this library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn guira_filter_load_factor(filter: *const Filter) -> f64 {
-    guard::value(0.0, 0.0, || {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        Ok(filter.load_factor())
-    })
-}
-
-/// The slots in use: the copies in the filter, or with counters about the number of distinct items.
-// SAFETY: the name is this library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn guira_filter_slots_in_use(filter: *const Filter) -> usize {
-    guard::value(0, 0, || {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        Ok(filter.slots_in_use())
-    })
-}
-
-/// The bits of the counter that each slot has; 0 without counters.
-// SAFETY: the name is this library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn guira_filter_counter_bits(filter: *const Filter) -> u32 {
-    guard::value(0, 0, || {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        Ok(filter.counter_bits())
-    })
-}
-
-/// The expected share of absent items that seem present when the filter is full.
-// SAFETY: the name is this library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn guira_filter_false_positive_rate(filter: *const Filter) -> f64 {
-    guard::value(0.0, 0.0, || {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        Ok(filter.false_positive_rate())
-    })
-}
-
-/// The seed of the hash. Keep it secret if clients choose the items.
-// SAFETY: the name is this library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn guira_filter_seed(filter: *const Filter) -> u64 {
-    guard::value(0, 0, || {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        Ok(filter.hasher().seed())
-    })
-}
-
-/// A digest of the contents, in two numbers, the lower one first: equal for filters with equal
-/// options, seeds and items.
-// SAFETY: the name is this library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn guira_filter_digest(filter: *const Filter, digest: *mut u64) -> Status {
-    guard::status(|| {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        // SAFETY: the rules of the header.
-        let place = unsafe { Out::new(digest.cast::<[u64; 2]>(), "digest") }?;
-        let digest = filter.to_scan()?.digest();
-        place.set([digest as u64, (digest >> 64) as u64]);
-        Ok(())
-    })
-}
-
-/// Completes the doubling that is in progress, for a filter that becomes idle.
-// SAFETY: the name is this library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn guira_filter_finish_growth(filter: *mut Filter) -> Status {
-    guard::status(|| {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        filter.finish_growth();
+        // SAFETY: the caller promises it.
+        let filter = unsafe { handle(filter) }?;
+        // SAFETY: the caller promises it.
+        let out = unsafe { Out::optional(out, name) }?;
+        out.set(body(filter)?);
         Ok(())
     })
 }

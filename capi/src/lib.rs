@@ -26,27 +26,22 @@ mod batch;
 #[allow(unsafe_code)]
 mod bytes;
 #[allow(unsafe_code)]
-pub mod expiring;
-#[allow(unsafe_code)]
 pub mod filter;
 mod guard;
+mod lifetime;
 mod options;
 #[allow(unsafe_code)]
+mod place;
+#[allow(unsafe_code)]
 mod pointer;
-#[allow(unsafe_code)]
-pub mod reader;
-#[allow(unsafe_code)]
-mod shared;
 mod status;
 #[allow(unsafe_code)]
 mod stream;
 
 pub use batch::{ITEMS_HASHES, ITEMS_PACKED, ITEMS_ROWS, Items};
 pub use bytes::{Bytes, guira_bytes_free};
-pub use expiring::Expiring;
 pub use filter::Filter;
-pub use options::{ExpiringOptions, Options, PREFER_SPACE, PREFER_SPEED};
-pub use reader::{ExpiringReader, Reader};
+pub use options::{Options, PREFER_SPACE, PREFER_SPEED};
 pub use status::{Status, guira_last_message, guira_version};
 pub use stream::{Clock, Read, Write};
 
@@ -56,7 +51,4 @@ pub use guard::guira_fault_panic;
 const _: () = {
     const fn shared_by_threads<T: Send + Sync>() {}
     shared_by_threads::<Filter>();
-    shared_by_threads::<Expiring>();
-    shared_by_threads::<Reader>();
-    shared_by_threads::<ExpiringReader>();
 };

@@ -1,10 +1,13 @@
 //! What filters are made of: structures that can get further fields.
 
 use crate::{
+    lifetime::Either,
     pointer::{Sized64, options},
     status::Failure,
 };
-use guira::{Builder, CuckooFilter, ExpiringBuilder, ExpiringFilter, Prefer};
+use guira::{
+    Builder, CuckooFilter, ExpiringBuilder, ExpiringFilter, Lifetime, Prefer, SeededState,
+};
 use std::time::Duration;
 
 /// For `prefer`: the fastest layout.
@@ -33,11 +36,14 @@ pub struct Options {
     pub fingerprint_bits: u32,
     /// `GUIRA_PREFER_SPEED` or `GUIRA_PREFER_SPACE`.
     pub prefer: u32,
-    /// 0.
-    pub reserved: u32,
+    /// The epochs of a TTL: an item lives at most one epoch too long. 0 chooses.
+    pub epochs: u32,
     /// The bits of the counter that each slot has: 4 or 8. 0 means no counters. Without them 4 to 14
     /// copies of one item fit, and with them 32 to 1536; copies in one slot make no filter grow.
     pub counter_bits: u64,
+    /// Nanoseconds for which an item lives, at least. 0 means that items stay. The capacities are then of the
+    /// distinct items of a TTL; counters, or to prefer space, are for filters without one.
+    pub ttl_ns: u64,
 }
 
 // SAFETY: integers and a float, without padding.
@@ -52,58 +58,13 @@ unsafe impl Sized64 for Options {
         seeded: 0,
         fingerprint_bits: 0,
         prefer: 0,
-        reserved: 0,
-        counter_bits: 0,
-    };
-}
-
-/// How to make an expiring filter: like `guira_options`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct ExpiringOptions {
-    /// `sizeof(guira_expiring_options)`.
-    pub size: u64,
-    /// Nanoseconds for which an item lives, at least.
-    pub ttl_ns: u64,
-    /// Distinct items of a TTL. 0 means 1024.
-    pub capacity: u64,
-    /// The share of absent items that seem present, below 1. 0 means 0.001.
-    pub false_positive_rate: f64,
-    /// The seed of the hash, if `seeded` is not 0. Else it is random.
-    pub seed: u64,
-    /// Whether `seed` counts.
-    pub seeded: u32,
-    /// The bits of a fingerprint, instead of the rate. 0 chooses by the rate.
-    pub fingerprint_bits: u32,
-    /// The epochs of a TTL: an item lives at most one epoch too long. 0 chooses.
-    pub epochs: u32,
-    /// 0.
-    pub reserved: u32,
-    /// Distinct items of a TTL after growth. 0 means that the filter does not grow.
-    pub max_capacity: u64,
-}
-
-// SAFETY: integers and a float, without padding.
-#[allow(unsafe_code)]
-unsafe impl Sized64 for ExpiringOptions {
-    const DEFAULT: Self = Self {
-        size: 0,
-        ttl_ns: 0,
-        capacity: 0,
-        false_positive_rate: 0.0,
-        seed: 0,
-        seeded: 0,
-        fingerprint_bits: 0,
         epochs: 0,
-        reserved: 0,
-        max_capacity: 0,
+        counter_bits: 0,
+        ttl_ns: 0,
     };
 }
 
-const _: () = {
-    assert!(size_of::<Options>() == 64);
-    assert!(size_of::<ExpiringOptions>() == 64);
-};
+const _: () = assert!(size_of::<Options>() == 72);
 
 const CAPACITY: usize = 1024;
 
@@ -113,11 +74,12 @@ fn capacity(asked: u64, name: &str) -> Result<usize, Failure> {
         .map_err(|_| Failure::invalid(format_args!("{name} {asked} exceeds the address space")))
 }
 
-fn reserved(value: u32) -> Result<(), Failure> {
-    match value {
+/// A field that filters of this lifetime do not have.
+fn unused(name: &str, asked: u64, when: &str) -> Result<(), Failure> {
+    match asked {
         0 => Ok(()),
         _ => Err(Failure::invalid(format_args!(
-            "reserved is {value}: it must be 0"
+            "{name} is {asked}: it must be 0 {when} a TTL"
         ))),
     }
 }
@@ -127,34 +89,28 @@ impl Options {
     ///
     /// As [`options`].
     #[allow(unsafe_code)]
-    pub(crate) unsafe fn builder(pointer: *const Self) -> Result<Builder, Failure> {
+    pub(crate) unsafe fn builder(
+        pointer: *const Self,
+    ) -> Result<Either<Builder, ExpiringBuilder>, Failure> {
         // SAFETY: the caller promises it.
         let this = unsafe { options(pointer) }?;
-        reserved(this.reserved)?;
-        let mut builder = CuckooFilter::builder().capacity(CAPACITY);
-        if this.capacity != 0 {
-            builder = builder.capacity(capacity(this.capacity, "capacity")?);
-        }
-        if this.max_capacity != 0 {
-            builder = builder.max_capacity(capacity(this.max_capacity, "max_capacity")?);
-        }
-        if this.false_positive_rate != 0.0 {
-            builder = builder.false_positive_rate(this.false_positive_rate);
-        }
-        if this.fingerprint_bits != 0 {
-            builder = builder.fingerprint_bits(this.fingerprint_bits);
-        }
-        if this.seeded != 0 {
-            builder = builder.seed(this.seed);
-        }
-        if this.counter_bits != 0 {
-            let bits = this.counter_bits.try_into().map_err(|_| {
-                let bits = this.counter_bits;
+        Ok(match this.ttl_ns {
+            0 => Either::Forever(this.forever()?),
+            _ => Either::Expiring(this.expiring()?),
+        })
+    }
+
+    fn forever(self) -> Result<Builder, Failure> {
+        unused("epochs", self.epochs.into(), "without")?;
+        let mut builder = self.common(CuckooFilter::builder())?;
+        if self.counter_bits != 0 {
+            let bits = self.counter_bits.try_into().map_err(|_| {
+                let bits = self.counter_bits;
                 Failure::invalid(format_args!("counter_bits is {bits}: it must be 0, 4 or 8"))
             })?;
             builder = builder.counter_bits(bits);
         }
-        builder = builder.prefer(match this.prefer {
+        Ok(builder.prefer(match self.prefer {
             PREFER_SPEED => Prefer::Speed,
             PREFER_SPACE => Prefer::Space,
             other => {
@@ -162,39 +118,39 @@ impl Options {
                     "prefer is {other}: it must be 0 or 1"
                 )));
             }
-        });
-        Ok(builder)
+        }))
     }
-}
 
-impl ExpiringOptions {
-    /// # Safety
-    ///
-    /// As [`options`].
-    #[allow(unsafe_code)]
-    pub(crate) unsafe fn builder(pointer: *const Self) -> Result<ExpiringBuilder, Failure> {
-        // SAFETY: the caller promises it.
-        let this = unsafe { options(pointer) }?;
-        reserved(this.reserved)?;
-        let ttl = Duration::from_nanos(this.ttl_ns);
-        let mut builder = ExpiringFilter::builder(ttl).capacity(CAPACITY);
-        if this.capacity != 0 {
-            builder = builder.capacity(capacity(this.capacity, "capacity")?);
+    fn expiring(self) -> Result<ExpiringBuilder, Failure> {
+        unused("prefer", self.prefer.into(), "with")?;
+        unused("counter_bits", self.counter_bits, "with")?;
+        let ttl = Duration::from_nanos(self.ttl_ns);
+        let builder = self.common(ExpiringFilter::builder(ttl))?;
+        Ok(match self.epochs {
+            0 => builder,
+            epochs => builder.epochs(epochs),
+        })
+    }
+
+    fn common<T: Lifetime>(
+        self,
+        builder: Builder<SeededState, T>,
+    ) -> Result<Builder<SeededState, T>, Failure> {
+        let mut builder = builder.capacity(match self.capacity {
+            0 => CAPACITY,
+            asked => capacity(asked, "capacity")?,
+        });
+        if self.max_capacity != 0 {
+            builder = builder.max_capacity(capacity(self.max_capacity, "max_capacity")?);
         }
-        if this.max_capacity != 0 {
-            builder = builder.max_capacity(capacity(this.max_capacity, "max_capacity")?);
+        if self.false_positive_rate != 0.0 {
+            builder = builder.false_positive_rate(self.false_positive_rate);
         }
-        if this.false_positive_rate != 0.0 {
-            builder = builder.false_positive_rate(this.false_positive_rate);
+        if self.fingerprint_bits != 0 {
+            builder = builder.fingerprint_bits(self.fingerprint_bits);
         }
-        if this.fingerprint_bits != 0 {
-            builder = builder.fingerprint_bits(this.fingerprint_bits);
-        }
-        if this.seeded != 0 {
-            builder = builder.seed(this.seed);
-        }
-        if this.epochs != 0 {
-            builder = builder.epochs(this.epochs);
+        if self.seeded != 0 {
+            builder = builder.seed(self.seed);
         }
         Ok(builder)
     }

@@ -4,7 +4,7 @@ use crate::status::Failure;
 use guira::SeededState;
 use std::{
     ffi::{CStr, c_char, c_void},
-    slice,
+    ptr, slice,
 };
 
 /// A pointer to `name` that is neither null nor misaligned.
@@ -176,6 +176,21 @@ impl<T> Out<T> {
 }
 
 impl<T> Out<*mut T> {
+    /// The place of a new object, set to null.
+    ///
+    /// # Safety
+    ///
+    /// As [`new`](Self::new).
+    pub(crate) unsafe fn new_handle(
+        pointer: *mut *mut T,
+        name: &'static str,
+    ) -> Result<Self, Failure> {
+        // SAFETY: the caller promises it.
+        let place = unsafe { Self::new(pointer, name) }?;
+        place.set(ptr::null_mut());
+        Ok(place)
+    }
+
     /// Hands out a new object, which the caller frees.
     pub(crate) fn give(&self, value: T) {
         self.set(Box::into_raw(Box::new(value)));

@@ -113,6 +113,12 @@ impl Failure {
         self
     }
 
+    /// What this filter, file system or platform cannot do.
+    #[cold]
+    pub(crate) fn unsupported(why: &str) -> Self {
+        Self::new(Status::Unsupported, format_args!("{why}"))
+    }
+
     #[cold]
     pub(crate) fn invalid(text: fmt::Arguments<'_>) -> Self {
         Self::new(Status::Invalid, text)

@@ -1,7 +1,6 @@
 //! Callbacks of the caller: where snapshots go and come from, and what time it is.
 
 use crate::status::{Failure, Status};
-use guira::SnapshotError;
 use std::{
     ffi::{c_int, c_void},
     io,
@@ -77,24 +76,10 @@ pub(crate) unsafe fn write_with(
     })
 }
 
-/// What a decoder of snapshots does with bytes.
-pub(crate) trait Feed {
-    fn feed(&mut self, bytes: &[u8]) -> Result<usize, SnapshotError>;
-}
-
 /// Bytes that the callback is asked for at a time.
 const PIECE: usize = 16 << 10;
 
-/// Feeds all bytes to the decoder. They must be one snapshot.
-pub(crate) fn feed_all(decoder: &mut impl Feed, bytes: &[u8]) -> Result<(), Failure> {
-    let used = decoder.feed(bytes)?;
-    match bytes.len() - used {
-        0 => Ok(()),
-        count => Err(SnapshotError::TrailingBytes { count }.into()),
-    }
-}
-
-/// Feeds all bytes of the callback to the decoder. They must be one snapshot.
+/// Hands all bytes of the callback to `take`.
 ///
 /// # Safety
 ///
@@ -102,7 +87,7 @@ pub(crate) fn feed_all(decoder: &mut impl Feed, bytes: &[u8]) -> Result<(), Fail
 pub(crate) unsafe fn read_with(
     read: Read,
     context: *mut c_void,
-    decoder: &mut impl Feed,
+    mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let read = given(read)?;
     let mut piece = [0; PIECE];
@@ -111,7 +96,7 @@ pub(crate) unsafe fn read_with(
         let count = unsafe { read(context, piece.as_mut_ptr(), PIECE) };
         match usize::try_from(count) {
             Ok(0) => return Ok(()),
-            Ok(count) if count <= PIECE => feed_all(decoder, &piece[..count])?,
+            Ok(count) if count <= PIECE => take(&piece[..count])?,
             Ok(count) => {
                 return Err(Failure::invalid(format_args!(
                     "the callback returned {count} for a buffer of {PIECE} bytes"

@@ -7,7 +7,7 @@ use crate::{
     map::Map,
 };
 use guira::{
-    Expiring, Filter, Forever, Lifetime, SeededState, Stats,
+    CuckooFilter, Expiring, ExpiringFilter, Filter, Forever, Lifetime, SeededState, Stats,
     shared::{Members, NUMBER_WORD, SEAT_WORD, Seat},
 };
 use std::{
@@ -274,6 +274,18 @@ macro_rules! reader {
             #[must_use]
             pub fn hasher(&self) -> &S {
                 self.shared.filter.hasher()
+            }
+
+            /// The filter, for calls that this type does not have.
+            ///
+            /// # Safety
+            ///
+            /// The memory is not writable: no call may change the filter, or scan it.
+            #[doc(hidden)]
+            #[expect(unsafe_code, reason = "the memory is mapped for reading")]
+            #[must_use]
+            pub unsafe fn as_filter(&self) -> &$Filter<S> {
+                &self.shared.filter
             }
 
             /// Returns how many processes share the filter. Readers are not counted.

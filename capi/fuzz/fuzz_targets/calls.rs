@@ -5,8 +5,8 @@
 
 use arbitrary::Arbitrary;
 use guira_capi::{
-    Bytes, Expiring, ExpiringOptions, Filter, ITEMS_HASHES, ITEMS_PACKED, ITEMS_ROWS, Items,
-    Options, Status, expiring::*, filter::*, guira_bytes_free,
+    Bytes, Filter, ITEMS_HASHES, ITEMS_PACKED, ITEMS_ROWS, Items, Options, Status, filter::*,
+    guira_bytes_free,
 };
 use libfuzzer_sys::fuzz_target;
 use std::{
@@ -66,7 +66,7 @@ enum Call {
     Merge,
     Clear,
     Tick,
-    Options([u64; 8]),
+    Options([u64; 9]),
     /// A file with these bytes.
     File(Vec<u8>),
     /// The file of a shared filter with a changed byte.
@@ -75,7 +75,6 @@ enum Call {
         with: u8,
         item: Vec<u8>,
     },
-    ExpiringOptions([u64; 8]),
 }
 
 /// The most that a filter of options from the fuzzer may need.
@@ -98,7 +97,8 @@ fn file(name: &str) -> (PathBuf, CString) {
 /// A filter, and how many copies of each item it has at least.
 struct Tested {
     filter: *mut Filter,
-    expiring: *mut Expiring,
+    /// One with a TTL.
+    expiring: *mut Filter,
     items: BTreeMap<Vec<u8>, usize>,
 }
 
@@ -112,25 +112,21 @@ fn options() -> Options {
         seeded: 1,
         fingerprint_bits: 0,
         prefer: 0,
-        reserved: 0,
+        epochs: 0,
         counter_bits: 0,
+        ttl_ns: 0,
     }
 }
 
 impl Tested {
     fn new(is_shared: bool) -> Self {
         let (mut filter, mut expiring) = (ptr::null_mut(), ptr::null_mut());
-        let expires = ExpiringOptions {
-            size: size_of::<ExpiringOptions>() as u64,
-            ttl_ns: 1 << 40,
+        let expires = Options {
             capacity: 256,
-            false_positive_rate: 0.0,
-            seed: 7,
-            seeded: 1,
-            fingerprint_bits: 0,
-            epochs: 4,
-            reserved: 0,
             max_capacity: 0,
+            epochs: 4,
+            ttl_ns: 1 << 40,
+            ..options()
         };
         // SAFETY: all pointers are of live values.
         unsafe {
@@ -155,7 +151,7 @@ impl Tested {
                 assert_eq!(guira_filter_new(&options(), &mut filter), Status::Ok);
             }
             assert_eq!(guira_filter_is_shared(filter), is_shared);
-            assert_eq!(guira_expiring_new(&expires, &mut expiring), Status::Ok);
+            assert_eq!(guira_filter_new(&expires, &mut expiring), Status::Ok);
         }
         Self {
             filter,
@@ -187,7 +183,7 @@ impl Tested {
                     let status = guira_filter_add(self.filter, item.as_ptr().cast(), item.len());
                     self.counted(&item, status, true);
                     let mut added = false;
-                    let status = guira_expiring_add_or_refresh(
+                    let status = guira_filter_add_or_refresh(
                         self.expiring,
                         item.as_ptr().cast(),
                         item.len(),
@@ -238,7 +234,7 @@ impl Tested {
                     let (data, len) = (bytes.data.cast(), bytes.len);
                     assert_eq!(len, guira_filter_snapshot_len(self.filter));
                     assert_eq!(
-                        guira_filter_from_bytes(data, len, usize::MAX, &mut copy),
+                        guira_filter_from_bytes(data, len, usize::MAX, 0, &mut copy),
                         Status::Ok
                     );
                     guira_bytes_free(&mut bytes);
@@ -249,23 +245,24 @@ impl Tested {
                     let at = usize::from(at) % bytes.len;
                     *bytes.data.add(at) ^= with;
                     let mut copy = ptr::null_mut();
-                    let status =
-                        guira_filter_from_bytes(bytes.data.cast(), bytes.len, 1 << 20, &mut copy);
+                    let status = guira_filter_from_bytes(
+                        bytes.data.cast(),
+                        bytes.len,
+                        1 << 20,
+                        0,
+                        &mut copy,
+                    );
                     assert_eq!(status == Status::Ok, with == 0, "{status:?}");
                     assert_eq!(copy.is_null(), with != 0);
                     guira_filter_free(copy);
                     guira_bytes_free(&mut bytes);
                 }
                 Call::Bytes(bytes) => {
-                    let (mut filter, mut expiring) = (ptr::null_mut(), ptr::null_mut());
+                    let mut filter = ptr::null_mut();
                     let (data, len) = (bytes.as_ptr().cast(), bytes.len());
-                    let plain = guira_filter_from_bytes(data, len, 1 << 20, &mut filter);
-                    let other =
-                        guira_expiring_from_bytes(data, len, 1 << 20, 1 << 30, &mut expiring);
-                    assert!(matches!(plain, Status::Ok | Status::Snapshot));
-                    assert!(matches!(other, Status::Ok | Status::Snapshot));
+                    let status = guira_filter_from_bytes(data, len, 1 << 20, 1 << 30, &mut filter);
+                    assert!(matches!(status, Status::Ok | Status::Snapshot));
                     guira_filter_free(filter);
-                    guira_expiring_free(expiring);
                 }
                 Call::Merge => {
                     let mut empty = ptr::null_mut();
@@ -291,15 +288,12 @@ impl Tested {
                 }
                 Call::Tick => {
                     let mut began = false;
-                    assert_eq!(
-                        guira_expiring_advance(self.expiring, &mut began),
-                        Status::Ok
-                    );
+                    assert_eq!(guira_filter_advance(self.expiring, &mut began), Status::Ok);
                     assert!(began);
                 }
                 Call::Options(mut words) => {
                     // Each field is what the fuzzer says, but memory stays small.
-                    words[0] %= 65;
+                    words[0] %= 73;
                     words[1] %= LARGE;
                     words[2] %= LARGE;
                     let options = (&raw const words).cast::<Options>();
@@ -347,17 +341,6 @@ impl Tested {
                     assert!(!statuses.contains(&Status::Internal), "{statuses:?}");
                     guira_filter_remove(filter, data, len);
                     guira_filter_free(filter);
-                }
-                Call::ExpiringOptions(mut words) => {
-                    words[0] %= 65;
-                    words[2] %= LARGE;
-                    words[7] %= LARGE;
-                    let options = (&raw const words).cast::<ExpiringOptions>();
-                    let mut filter = ptr::null_mut();
-                    let status = guira_expiring_new(options, &mut filter);
-                    assert_eq!(status == Status::Ok, !filter.is_null());
-                    assert!(matches!(status, Status::Ok | Status::Invalid), "{status:?}");
-                    guira_expiring_free(filter);
                 }
             }
         }
@@ -489,7 +472,7 @@ impl Drop for Tested {
         // SAFETY: no call uses them any more.
         unsafe {
             guira_filter_free(self.filter);
-            guira_expiring_free(self.expiring);
+            guira_filter_free(self.expiring);
         }
     }
 }

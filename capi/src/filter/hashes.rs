@@ -1,11 +1,9 @@
 //! The hashes of items, by which other languages know them.
 
-use super::{Filter, shared};
+use super::{Filter, status, value};
 use crate::{
-    batch::hash_of_text,
-    guard,
-    pointer::{Out, hash_of_bytes, slice},
-    status::Status,
+    pointer::{Out, slice},
+    status::{Failure, Status},
 };
 use std::ffi::{c_char, c_void};
 
@@ -17,12 +15,8 @@ pub unsafe extern "C" fn guira_filter_hash_bytes(
     item: *const c_void,
     len: usize,
 ) -> u64 {
-    guard::value(0, 0, || {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        // SAFETY: the rules of the header.
-        unsafe { hash_of_bytes(filter.hasher(), item, len) }
-    })
+    // SAFETY: the rules of the header.
+    unsafe { value(filter, 0, |filter| filter.hash(item, len)) }
 }
 
 /// The hash of a string of `len` bytes of UTF-8, which is that of Rust's `str` and Python's
@@ -35,36 +29,32 @@ pub unsafe extern "C" fn guira_filter_hash_str(
     len: usize,
     hash: *mut u64,
 ) -> Status {
-    guard::status(|| {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        // SAFETY: the rules of the header.
-        let hash_out = unsafe { Out::new(hash, "hash") }?;
-        // SAFETY: the rules of the header.
-        let text = unsafe { slice(text.cast::<u8>(), len, "text") }?;
-        hash_out.set(hash_of_text(filter.hasher(), text)?);
-        Ok(())
-    })
+    // SAFETY: the rules of the header.
+    unsafe {
+        status(filter, |filter| {
+            let hash = Out::new(hash, "hash")?;
+            let text = std::str::from_utf8(slice(text.cast::<u8>(), len, "text")?);
+            let text = text.map_err(|error| {
+                Failure::invalid(format_args!("the text is not UTF-8: {error}"))
+            })?;
+            hash.set(filter.hasher.hash_str(text));
+            Ok(())
+        })
+    }
 }
 
 /// The hash of an unsigned integer of up to 64 bits.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_hash_u64(filter: *const Filter, item: u64) -> u64 {
-    guard::value(0, 0, || {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        Ok(filter.hasher().hash_u64(item))
-    })
+    // SAFETY: the rules of the header.
+    unsafe { value(filter, 0, |filter| Ok(filter.hasher.hash_u64(item))) }
 }
 
 /// The hash of a signed integer of 64 bits.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_hash_i64(filter: *const Filter, item: i64) -> u64 {
-    guard::value(0, 0, || {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        Ok(filter.hasher().hash_i64(item))
-    })
+    // SAFETY: the rules of the header.
+    unsafe { value(filter, 0, |filter| Ok(filter.hasher.hash_i64(item))) }
 }

@@ -1,12 +1,50 @@
 //! Calls for one item, by its bytes or by its hash.
 
-use super::{Filter, shared};
+use super::{Filter, answer, status, value};
 use crate::{
-    guard,
-    pointer::{Out, hash_of_bytes},
-    status::Status,
+    lifetime::with,
+    place::Heap,
+    status::{Failure, Status},
 };
+use guira::{Expiring, InsertError};
 use std::ffi::c_void;
+
+impl Filter {
+    #[inline(always)]
+    fn insert(&self, hash: u64) -> Result<(), Failure> {
+        with!(&self.kind, it => it.insert_hash(hash))
+    }
+
+    #[inline(always)]
+    fn insert_unique(&self, hash: u64) -> Result<bool, Failure> {
+        with!(&self.kind, it => it.insert_unique_hash(hash))
+    }
+
+    #[inline(always)]
+    fn contains(&self, hash: u64) -> bool {
+        with!(&self.kind, it => it.contains_hash(hash))
+    }
+
+    #[inline(always)]
+    fn remove(&self, hash: u64) -> Result<bool, Failure> {
+        with!(&self.kind, it => it.remove_hash(hash))
+    }
+
+    #[inline(always)]
+    fn count(&self, hash: u64) -> usize {
+        with!(&self.kind, it => it.to_read().count_hash(hash))
+    }
+
+    /// A call that only filters with a TTL have.
+    #[inline(always)]
+    fn see(
+        &self,
+        of: impl FnOnce(&Heap<Expiring>) -> Result<bool, InsertError>,
+    ) -> Result<bool, Failure> {
+        let it = self.expiring()?;
+        of(it.to_write()?).map_err(|error| it.explained(error))
+    }
+}
 
 /// Adds a copy of an item of `len` bytes. Copies of one item are limited: 4 to 14 fit, or
 /// 32 to 1536 with counters, by the options.
@@ -17,15 +55,8 @@ pub unsafe extern "C" fn guira_filter_add(
     item: *const c_void,
     len: usize,
 ) -> Status {
-    guard::status(|| {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        // SAFETY: the rules of the header.
-        let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
-        filter
-            .insert_hash(hash)
-            .map_err(|error| filter.explained(error.into()))
-    })
+    // SAFETY: the rules of the header.
+    unsafe { status(filter, |filter| filter.insert(filter.hash(item, len)?)) }
 }
 
 /// Adds an item of `len` bytes unless it seems present. `added`, if not null, is whether this
@@ -38,17 +69,12 @@ pub unsafe extern "C" fn guira_filter_add_unique(
     len: usize,
     added: *mut bool,
 ) -> Status {
-    guard::status(|| {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        // SAFETY: the rules of the header.
-        let added_out = unsafe { Out::optional(added, "added") }?;
-        // SAFETY: the rules of the header.
-        let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
-        let added = filter.insert_unique_hash(hash);
-        added_out.set(added.map_err(|error| filter.explained(error.into()))?);
-        Ok(())
-    })
+    // SAFETY: the rules of the header.
+    unsafe {
+        answer(filter, (added, "added"), |filter| {
+            filter.insert_unique(filter.hash(item, len)?)
+        })
+    }
 }
 
 /// Whether an item of `len` bytes is present. False is certain; true is wrong at the
@@ -60,13 +86,12 @@ pub unsafe extern "C" fn guira_filter_contains(
     item: *const c_void,
     len: usize,
 ) -> bool {
-    guard::value(false, true, || {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        // SAFETY: the rules of the header.
-        let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
-        Ok(filter.contains_hash(hash))
-    })
+    // SAFETY: the rules of the header.
+    unsafe {
+        value(filter, true, |filter| {
+            Ok(filter.contains(filter.hash(item, len)?))
+        })
+    }
 }
 
 /// Removes one copy of an item of `len` bytes, and says whether there was one. Remove only what
@@ -78,13 +103,12 @@ pub unsafe extern "C" fn guira_filter_remove(
     item: *const c_void,
     len: usize,
 ) -> bool {
-    guard::value(false, false, || {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        // SAFETY: the rules of the header.
-        let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
-        Ok(filter.remove_hash(hash))
-    })
+    // SAFETY: the rules of the header.
+    unsafe {
+        value(filter, false, |filter| {
+            filter.remove(filter.hash(item, len)?)
+        })
+    }
 }
 
 /// The copies of an item of `len` bytes, and of items that look alike.
@@ -95,13 +119,52 @@ pub unsafe extern "C" fn guira_filter_count(
     item: *const c_void,
     len: usize,
 ) -> usize {
-    guard::value(0, 0, || {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        // SAFETY: the rules of the header.
-        let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
-        Ok(filter.count_hash(hash))
-    })
+    // SAFETY: the rules of the header.
+    unsafe {
+        value(
+            filter,
+            0,
+            |filter| Ok(filter.count(filter.hash(item, len)?)),
+        )
+    }
+}
+
+/// Lets an item of `len` bytes live for a whole TTL from now, if it is present. `present`, if not
+/// null, is whether it is. UNSUPPORTED without a TTL.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_refresh(
+    filter: *mut Filter,
+    item: *const c_void,
+    len: usize,
+    present: *mut bool,
+) -> Status {
+    // SAFETY: the rules of the header.
+    unsafe {
+        answer(filter, (present, "present"), |filter| {
+            let hash = filter.hash(item, len)?;
+            filter.see(|it| it.refresh_hash(hash))
+        })
+    }
+}
+
+/// Refreshes an item of `len` bytes, or adds it if it is absent. `added`, if not null, is whether
+/// it was added. UNSUPPORTED without a TTL.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_add_or_refresh(
+    filter: *mut Filter,
+    item: *const c_void,
+    len: usize,
+    added: *mut bool,
+) -> Status {
+    // SAFETY: the rules of the header.
+    unsafe {
+        answer(filter, (added, "added"), |filter| {
+            let hash = filter.hash(item, len)?;
+            filter.see(|it| it.insert_or_refresh_hash(hash))
+        })
+    }
 }
 
 /// Adds a copy of the item with this hash. Copies of one item are limited: 4 to 14 fit,
@@ -112,13 +175,8 @@ pub unsafe extern "C" fn guira_filter_count(
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_add_hash(filter: *mut Filter, hash: u64) -> Status {
-    guard::status(|| {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        filter
-            .insert_hash(hash)
-            .map_err(|error| filter.explained(error.into()))
-    })
+    // SAFETY: the rules of the header.
+    unsafe { status(filter, |filter| filter.insert(hash)) }
 }
 
 /// Adds the item with this hash unless it seems present. `added`, if not null, is whether this
@@ -130,15 +188,12 @@ pub unsafe extern "C" fn guira_filter_add_unique_hash(
     hash: u64,
     added: *mut bool,
 ) -> Status {
-    guard::status(|| {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        // SAFETY: the rules of the header.
-        let added_out = unsafe { Out::optional(added, "added") }?;
-        let added = filter.insert_unique_hash(hash);
-        added_out.set(added.map_err(|error| filter.explained(error.into()))?);
-        Ok(())
-    })
+    // SAFETY: the rules of the header.
+    unsafe {
+        answer(filter, (added, "added"), |filter| {
+            filter.insert_unique(hash)
+        })
+    }
 }
 
 /// Whether the item with this hash is present. False is certain; true is wrong at the
@@ -146,11 +201,8 @@ pub unsafe extern "C" fn guira_filter_add_unique_hash(
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_contains_hash(filter: *const Filter, hash: u64) -> bool {
-    guard::value(false, true, || {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        Ok(filter.contains_hash(hash))
-    })
+    // SAFETY: the rules of the header.
+    unsafe { value(filter, true, |filter| Ok(filter.contains(hash))) }
 }
 
 /// Removes one copy of the item with this hash, and says whether there was one. Remove only what
@@ -158,20 +210,48 @@ pub unsafe extern "C" fn guira_filter_contains_hash(filter: *const Filter, hash:
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_remove_hash(filter: *mut Filter, hash: u64) -> bool {
-    guard::value(false, false, || {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        Ok(filter.remove_hash(hash))
-    })
+    // SAFETY: the rules of the header.
+    unsafe { value(filter, false, |filter| filter.remove(hash)) }
 }
 
 /// The copies of the item with this hash, and of items that look alike.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_count_hash(filter: *const Filter, hash: u64) -> usize {
-    guard::value(0, 0, || {
-        // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        Ok(filter.count_hash(hash))
-    })
+    // SAFETY: the rules of the header.
+    unsafe { value(filter, 0, |filter| Ok(filter.count(hash))) }
+}
+
+/// Lets the item with this hash live for a whole TTL from now, if it is present. `present`, if
+/// not null, is whether it is. UNSUPPORTED without a TTL.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_refresh_hash(
+    filter: *mut Filter,
+    hash: u64,
+    present: *mut bool,
+) -> Status {
+    // SAFETY: the rules of the header.
+    unsafe {
+        answer(filter, (present, "present"), |filter| {
+            filter.see(|it| it.refresh_hash(hash))
+        })
+    }
+}
+
+/// Refreshes the item with this hash, or adds it if it is absent. `added`, if not null, is
+/// whether it was added. UNSUPPORTED without a TTL.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_add_or_refresh_hash(
+    filter: *mut Filter,
+    hash: u64,
+    added: *mut bool,
+) -> Status {
+    // SAFETY: the rules of the header.
+    unsafe {
+        answer(filter, (added, "added"), |filter| {
+            filter.see(|it| it.insert_or_refresh_hash(hash))
+        })
+    }
 }

@@ -1,9 +1,9 @@
-// What a plain filter answers, alone and to threads.
+// What a filter answers, alone and to threads, with a TTL and without.
 #include "check.h"
 #include <pthread.h>
 
-static void one_item_at_a_time(void) {
-    guira_filter *filter = new_filter(1000, 7);
+static void one_item_at_a_time(uint64_t ttl) {
+    guira_filter *filter = new_filter(1000, ttl);
     bool added = false;
     OK(guira_filter_add_unique(filter, "ani", 3, &added));
     CHECK(added);
@@ -13,7 +13,7 @@ static void one_item_at_a_time(void) {
     OK(guira_filter_add(filter, "ani", 3));
     CHECK(guira_filter_count(filter, "ani", 3) == 2);
     CHECK(guira_filter_contains(filter, "ani", 3) && !guira_filter_contains(filter, "an", 2));
-    CHECK(guira_filter_len(filter) == 2);
+    CHECK(guira_filter_len(filter) == 2 && guira_filter_slots_in_use(filter) == 2);
 
     // Nothing is an item, too.
     OK(guira_filter_add(filter, NULL, 0));
@@ -30,13 +30,21 @@ static void one_item_at_a_time(void) {
     uint64_t text = 0;
     OK(guira_filter_hash_str(filter, "ani", 3, &text));
     CHECK(text == 0x649df99811c99c3f && text != hash);
-    CHECK(guira_filter_seed(filter) == 7);
+    CHECK(guira_filter_hash_u64(filter, UINT64_MAX) == guira_filter_hash_i64(filter, -1));
+    CHECK(guira_filter_seed(filter) == 7 && guira_filter_ttl_ns(filter) == ttl);
+    CHECK(guira_filter_max_capacity(filter) >= 1000 && guira_filter_memory_usage(filter) > 1000);
+    CHECK(guira_filter_capacity(filter) == guira_filter_max_capacity(filter));
+    CHECK(guira_filter_load_factor(filter) > 0 && guira_filter_load_factor(filter) <= 1);
+    CHECK(guira_filter_false_positive_rate(filter) > 0 && guira_filter_false_positive_rate(filter) <= 0.001);
+    CHECK(guira_filter_counter_bits(filter) == 0);
+    OK(guira_filter_clear(filter));
+    CHECK(guira_filter_len(filter) == 0);
     guira_filter_free(filter);
 }
 
-static void many_items(void) {
+static void many_items(uint64_t ttl) {
     enum { COUNT = 5000, WIDTH = 5 };
-    guira_filter *filter = new_filter(2 * COUNT, 7);
+    guira_filter *filter = new_filter(2 * COUNT, ttl);
     static uint64_t hashes[COUNT], offsets[COUNT + 1];
     static char rows[COUNT * WIDTH + 1];
     static bool results[COUNT];
@@ -80,21 +88,19 @@ static void many_items(void) {
 }
 
 // FULL says how far a batch came, and leaves the rest alone.
-static void no_room(void) {
+static void no_room(uint64_t ttl) {
     enum { COUNT = 100 };
-    guira_filter *filter = new_filter(1000, 7);
+    guira_filter *filter = new_filter(1000, ttl);
     uint64_t hashes[COUNT];
     for (size_t i = 0; i < COUNT; i++) hashes[i] = guira_filter_hash_u64(filter, 5);
     guira_items items = guira_hashes(hashes, COUNT);
     size_t done = COUNT;
-    guira_bytes bytes = {NULL, 0, 0};
-    REFUSED(GUIRA_STATUS_SNAPSHOT, "truncated", guira_filter_from_bytes("", 0, 0, &(guira_filter *){NULL}));
+    REFUSED(GUIRA_STATUS_SNAPSHOT, "truncated", guira_filter_from_bytes("", 0, 0, 0, &(guira_filter *){NULL}));
     CHECK(guira_filter_add_many(filter, &items, &done) == GUIRA_STATUS_FULL);
     CHECK(done >= 4 && done <= 14 && guira_filter_len(filter) == done);
     CHECK(guira_filter_add_hash(filter, hashes[0]) == GUIRA_STATUS_FULL);
     // FULL is no message: that of the call before is still there.
     CHECK(strstr(guira_last_message(), "truncated") != NULL);
-    guira_bytes_free(&bytes);
     guira_filter_free(filter);
 }
 
@@ -109,7 +115,7 @@ static void golden_hashes(const char *path) {
         unsigned long long seed, hash;
         if (line[0] == '#') continue;
         CHECK(sscanf(line, "%7s %llu %4095s %llx", kind, &seed, item, &hash) == 4);
-        guira_filter *filter = new_filter(1, seed);
+        guira_filter *filter = seeded(seed);
         unsigned char bytes[2048];
         size_t len = 0;
         uint64_t found = 0;
@@ -171,11 +177,11 @@ static int count_bytes(void *context, const uint8_t *data, size_t len) {
     return 0;
 }
 
-static void threads_share_a_filter_that_grows(void) {
-    guira_options options = {.size = sizeof options, .capacity = 500, .max_capacity = KEYS,
-                             .false_positive_rate = 0.001};
-    guira_filter *filter = NULL;
-    OK(guira_filter_new(&options, &filter));
+static void threads_share_a_filter_that_grows(uint64_t ttl) {
+    guira_options options = options_of(500, ttl);
+    options.max_capacity = KEYS;
+    options.false_positive_rate = 0.001;
+    guira_filter *filter = made_of(options);
     worker workers[THREADS];
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++) {
@@ -203,10 +209,10 @@ static void threads_share_a_filter_that_grows(void) {
 
 // Copies of one item, exact at each step, and refused when all its counters are full.
 static void copies_are_counted(uint64_t bits, size_t fit) {
-    guira_options options = {.size = sizeof options, .capacity = 1000, .false_positive_rate = 0.0001,
-                             .counter_bits = bits, .seed = 7, .seeded = 1};
-    guira_filter *filter = NULL;
-    OK(guira_filter_new(&options, &filter));
+    guira_options options = options_of(1000, STAYS);
+    options.false_positive_rate = 0.0001;
+    options.counter_bits = bits;
+    guira_filter *filter = made_of(options);
     CHECK(guira_filter_counter_bits(filter) == bits);
     OK(guira_filter_add(filter, "koel", 4));
     size_t copies = 0;
@@ -229,15 +235,100 @@ static void copies_are_counted(uint64_t bits, size_t fit) {
     CHECK(guira_filter_new(&options, &filter) == GUIRA_STATUS_INVALID && filter == NULL);
 }
 
+typedef struct {
+    const uint8_t *data;
+    size_t len;
+} source;
+
+static ptrdiff_t read_three(void *context, uint8_t *buffer, size_t len) {
+    source *from = context;
+    size_t count = from->len < 3 ? from->len : 3;
+    CHECK(len >= count);
+    memcpy(buffer, from->data, count);
+    from->data += count;
+    from->len -= count;
+    return (ptrdiff_t)count;
+}
+
+static void same_contents(const guira_filter *one, const guira_filter *other) {
+    uint64_t digests[2][2] = {{0, 0}, {0, 0}};
+    OK(guira_filter_digest(one, digests[0]));
+    OK(guira_filter_digest(other, digests[1]));
+    CHECK(memcmp(digests[0], digests[1], sizeof digests[0]) == 0 && digests[0][0] != 0);
+}
+
+// A snapshot says itself whether its filter has a TTL.
+static void snapshots(uint64_t ttl) {
+    static uint8_t room[100000];
+    guira_filter *filter = new_filter(1000, ttl), *copies[3];
+    guira_bytes bytes = {NULL, 0, 0}, written = {room, 0, sizeof room};
+    OK(guira_filter_add(filter, "ani", 3));
+    OK(guira_filter_to_bytes(filter, &bytes));
+    OK(guira_filter_write(filter, append, &written));
+    CHECK(bytes.len == guira_filter_snapshot_len(filter) && written.len == bytes.len);
+    source from = {room, written.len};
+    OK(guira_filter_copy(filter, &copies[0]));
+    OK(guira_filter_from_bytes(bytes.data, bytes.len, SIZE_MAX, 0, &copies[1]));
+    OK(guira_filter_read(read_three, &from, SIZE_MAX, 0, &copies[2]));
+    for (int i = 0; i < 3; i++) {
+        CHECK(guira_filter_ttl_ns(copies[i]) == ttl && guira_filter_contains(copies[i], "ani", 3));
+        same_contents(filter, copies[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        OK(guira_filter_merge(filter, copies[i]));
+        guira_filter_free(copies[i]);
+    }
+    CHECK(guira_filter_count(filter, "ani", 3) == 4);
+    INVALID("itself", guira_filter_merge(filter, filter));
+    guira_bytes_free(&bytes);
+    CHECK(bytes.data == NULL && bytes.len == 0);
+    guira_bytes_free(&bytes);
+    guira_filter_free(filter);
+}
+
+// Each item is then in as often as in the filter that had it most often.
+static void unions(uint64_t ttl) {
+    guira_filter *here = new_filter(1000, ttl), *there = new_filter(1000, ttl);
+    OK(guira_filter_add(here, "ani", 3));
+    OK(guira_filter_add(here, "koel", 4));
+    OK(guira_filter_add(there, "koel", 4));
+    OK(guira_filter_add(there, "koel", 4));
+    OK(guira_filter_add(there, "guira", 5));
+    for (int again = 0; again < 2; again++) {
+        OK(guira_filter_union_with(here, there));
+        CHECK(guira_filter_count(here, "ani", 3) == 1 && guira_filter_count(here, "koel", 4) == 2);
+        CHECK(guira_filter_contains(here, "guira", 5) && guira_filter_len(here) == 4);
+    }
+    CHECK(guira_filter_len(there) == 3);
+    INVALID("itself", guira_filter_union_with(here, here));
+    INVALID("null", guira_filter_union_with(here, NULL));
+    INVALID("null", guira_filter_union_with(NULL, here));
+    // One of the other kind, and one with another seed.
+    guira_filter *other = new_filter(1000, ttl ? STAYS : HOUR), *seed = seeded(8);
+    INVALID("the other has none", guira_filter_union_with(here, other));
+    INVALID("the other has none", guira_filter_merge(here, other));
+    if (!ttl) INVALID("hasher", guira_filter_union_with(here, seed));
+    CHECK(guira_filter_len(here) == 4 && guira_filter_len(other) == 0);
+    guira_filter_free(here);
+    guira_filter_free(there);
+    guira_filter_free(other);
+    guira_filter_free(seed);
+}
+
 int main(int argc, char **argv) {
     CHECK(argc == 2);
-    one_item_at_a_time();
-    many_items();
-    no_room();
+    for (int kind = 0; kind < 2; kind++) {
+        uint64_t ttl = kind ? HOUR : STAYS;
+        one_item_at_a_time(ttl);
+        many_items(ttl);
+        no_room(ttl);
+        threads_share_a_filter_that_grows(ttl);
+        snapshots(ttl);
+        unions(ttl);
+    }
     copies_are_counted(4, 96);
     copies_are_counted(8, 1024);
     golden_hashes(argv[1]);
-    threads_share_a_filter_that_grows();
     CHECK(strchr(guira_version(), '.') != NULL);
     puts("filter.c: passed");
     return 0;

@@ -33,28 +33,20 @@ int posix_memalign(void **memory, size_t align, size_t size) {
 
 enum { ITEMS = 100000 };
 
-static void what_is_made_needs_memory(void) {
-    guira_filter *filter = new_filter(ITEMS, 7), *other = NULL;
-    guira_expiring *expiring = new_expiring(ITEMS, 4000000000), *copy = NULL;
-    guira_bytes bytes = {NULL, 0, 0}, none = {(uint8_t *)&bytes, 1, 1};
-    guira_bytes expiring_none = none, at_none = none, expiring_bytes = {NULL, 0, 0};
+static void what_is_made_needs_memory(uint64_t ttl) {
+    guira_options options = options_of(ITEMS, ttl);
+    guira_filter *filter = made_of(options), *other = NULL;
+    guira_bytes bytes = {NULL, 0, 0}, none = {(uint8_t *)&bytes, 1, 1}, none_at = none;
     OK(guira_filter_add(filter, "ani", 3));
     OK(guira_filter_to_bytes(filter, &bytes));
-    OK(guira_expiring_to_bytes(expiring, &expiring_bytes));
-    guira_options options = {.size = sizeof options, .capacity = ITEMS};
-    guira_expiring_options expires = {.size = sizeof expires, .capacity = ITEMS, .ttl_ns = 4000000000};
 
     refused = 64 << 10;
     guira_status status[] = {
         guira_filter_new(&options, &other),
         guira_filter_copy(filter, &other),
-        guira_filter_from_bytes(bytes.data, bytes.len, SIZE_MAX, &other),
+        guira_filter_from_bytes(bytes.data, bytes.len, SIZE_MAX, 0, &other),
         guira_filter_to_bytes(filter, &none),
-        guira_expiring_new(&expires, &copy),
-        guira_expiring_copy(expiring, &copy),
-        guira_expiring_from_bytes(expiring_bytes.data, expiring_bytes.len, SIZE_MAX, 0, &copy),
-        guira_expiring_to_bytes(expiring, &expiring_none),
-        guira_expiring_to_bytes_at(expiring, &at_none, NULL, NULL),
+        ttl ? guira_filter_to_bytes_at(filter, &none_at, NULL, NULL) : GUIRA_STATUS_MEMORY,
     };
     refused = SIZE_MAX;
     for (size_t i = 0; i < sizeof status / sizeof *status; i++) {
@@ -62,20 +54,18 @@ static void what_is_made_needs_memory(void) {
         CHECK(status[i] == GUIRA_STATUS_MEMORY);
     }
     CHECK(strstr(guira_last_message(), "no memory for a snapshot of") != NULL);
-    CHECK(other == NULL && copy == NULL && none.data == NULL && expiring_none.data == NULL && at_none.data == NULL);
+    CHECK(other == NULL && none.data == NULL && (!ttl || none_at.data == NULL));
     CHECK(guira_filter_contains(filter, "ani", 3));
     OK(guira_filter_copy(filter, &other));
     guira_bytes_free(&bytes);
-    guira_bytes_free(&expiring_bytes);
     guira_filter_free(filter);
     guira_filter_free(other);
-    guira_expiring_free(expiring);
 }
 
-static void growth_needs_memory(void) {
-    guira_options options = {.size = sizeof options, .capacity = ITEMS, .max_capacity = 8 * ITEMS};
-    guira_filter *filter = NULL;
-    OK(guira_filter_new(&options, &filter));
+static void growth_needs_memory(uint64_t ttl) {
+    guira_options options = options_of(ITEMS, ttl);
+    options.max_capacity = 8 * ITEMS;
+    guira_filter *filter = made_of(options);
     uint64_t hashes[256];
     guira_items items = guira_hashes(hashes, 256);
     guira_status status = GUIRA_STATUS_OK;
@@ -125,7 +115,7 @@ static int insert_during_scan(void *context, const uint8_t *data, size_t len) {
 }
 
 static void a_snapshot_in_progress_can_be_in_the_way(void) {
-    guira_filter *filter = new_filter(ITEMS, 7);
+    guira_filter *filter = new_filter(ITEMS, STAYS);
     scan self = {filter, 0, 0, 0};
     while (guira_filter_add_hash(filter, guira_filter_hash_u64(filter, self.next)) == GUIRA_STATUS_OK) self.next++;
     for (uint64_t item = 0; item < self.next; item += 40) {
@@ -137,8 +127,10 @@ static void a_snapshot_in_progress_can_be_in_the_way(void) {
 }
 
 int main(void) {
-    what_is_made_needs_memory();
-    growth_needs_memory();
+    for (int kind = 0; kind < 2; kind++) {
+        what_is_made_needs_memory(kind ? HOUR : STAYS);
+        growth_needs_memory(kind ? HOUR : STAYS);
+    }
     a_snapshot_in_progress_can_be_in_the_way();
     puts("memory.c: passed");
     return 0;

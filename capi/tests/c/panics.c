@@ -21,9 +21,9 @@ static uint64_t read_clock(void *context) {
     return 0;
 }
 
-static void filters(void) {
-    guira_filter *f = new_filter(100, 7), *other = NULL;
-    guira_options options = {.size = sizeof options};
+static void filters(uint64_t ttl) {
+    guira_options options = options_of(100, ttl);
+    guira_filter *f = made_of(options), *other = NULL;
     bool yes = false;
     size_t done = 0;
     uint64_t number = 0, digest[2];
@@ -49,8 +49,18 @@ static void filters(void) {
     INTERNAL(guira_filter_hash_str(f, "x", 1, &number));
     INTERNAL(guira_filter_write(f, write_nothing, NULL));
     INTERNAL(guira_filter_to_bytes(f, &bytes));
-    INTERNAL(guira_filter_from_bytes(NULL, 0, 0, &other));
-    INTERNAL(guira_filter_read(read_nothing, NULL, 0, &other));
+    INTERNAL(guira_filter_from_bytes(NULL, 0, 0, 0, &other));
+    INTERNAL(guira_filter_read(read_nothing, NULL, 0, 0, &other));
+    INTERNAL(guira_filter_refresh(f, "x", 1, &yes));
+    INTERNAL(guira_filter_add_or_refresh(f, "x", 1, &yes));
+    INTERNAL(guira_filter_refresh_hash(f, 1, &yes));
+    INTERNAL(guira_filter_add_or_refresh_hash(f, 1, &yes));
+    INTERNAL(guira_filter_refresh_many(f, &items, &yes, &done));
+    INTERNAL(guira_filter_add_or_refresh_many(f, &items, &yes, &done));
+    INTERNAL(guira_filter_write_at(f, write_nothing, NULL, read_clock, NULL));
+    INTERNAL(guira_filter_to_bytes_at(f, &bytes, read_clock, NULL));
+    INTERNAL(guira_filter_tick(f, read_clock, NULL, &yes));
+    INTERNAL(guira_filter_advance(f, &yes));
     INTERNAL(guira_filter_create_shared("x", &options, 0, &other));
     INTERNAL(guira_filter_open_shared("x", &other));
     INTERNAL(guira_filter_open_or_create_shared("x", &options, 0, &other, &yes));
@@ -62,6 +72,8 @@ static void filters(void) {
     INTERNAL(guira_filter_copy_to_shared(f, "x", 0, &other));
     INTERNAL(guira_filter_copy_to_memfd(f, 0, &other));
     INTERNAL(guira_filter_from_memfd(0, &other));
+    INTERNAL(guira_filter_open_reader("x", &other));
+    INTERNAL(guira_filter_reader_from_memfd(0, &other));
     INTERNAL(guira_filter_was_closed_cleanly(f, &yes));
     CHECK(!guira_filter_is_shared(f) && guira_filter_memfd(f) == -1);
     // A lookup that fails must not say that an item is absent.
@@ -74,6 +86,8 @@ static void filters(void) {
     CHECK(guira_filter_load_factor(f) <= 0 && guira_filter_false_positive_rate(f) <= 0);
     CHECK(guira_filter_seed(f) == 0 && guira_filter_hash_bytes(f, "x", 1) == 0);
     CHECK(guira_filter_hash_u64(f, 1) == 0 && guira_filter_hash_i64(f, 1) == 0);
+    CHECK(guira_filter_ttl_ns(f) == 0 && guira_filter_epoch(f) == 0);
+    CHECK(guira_filter_epoch_length_ns(f) == 0 && guira_filter_epoch_age_ns(f) == 0);
     guira_bytes_free(&bytes);
     // It is not freed, and can be afterwards.
     guira_filter_free(f);
@@ -82,115 +96,9 @@ static void filters(void) {
     guira_filter_free(f);
 }
 
-static void readers(void) {
-    guira_reader *r = NULL;
-    bool yes = false;
-    uint64_t number = 0;
-    guira_items items = guira_hashes(&number, 1);
-    guira_fault_panic(true);
-    INTERNAL(guira_reader_open_shared("x", &r));
-    INTERNAL(guira_reader_from_memfd(0, &r));
-    INTERNAL(guira_reader_contains_many(r, &items, &yes));
-    CHECK(guira_reader_contains(r, "x", 1) && guira_reader_contains_hash(r, 1));
-    CHECK(guira_reader_count(r, "x", 1) == 0 && guira_reader_hash_bytes(r, "x", 1) == 0);
-    CHECK(guira_reader_len(r) == 0 && guira_reader_capacity(r) == 0);
-    guira_reader_free(r);
-    guira_fault_panic(false);
-}
-
-static void expiring_readers(void) {
-    guira_expiring_reader *r = NULL;
-    bool yes = false;
-    uint64_t number = 0;
-    guira_items items = guira_hashes(&number, 1);
-    guira_fault_panic(true);
-    INTERNAL(guira_expiring_reader_open_shared("x", &r));
-    INTERNAL(guira_expiring_reader_from_memfd(0, &r));
-    INTERNAL(guira_expiring_reader_contains_many(r, &items, &yes));
-    CHECK(guira_expiring_reader_contains(r, "x", 1) && guira_expiring_reader_contains_hash(r, 1));
-    CHECK(guira_expiring_reader_count(r, "x", 1) == 0 && guira_expiring_reader_hash_bytes(r, "x", 1) == 0);
-    CHECK(guira_expiring_reader_len(r) == 0 && guira_expiring_reader_capacity(r) == 0);
-    CHECK(guira_expiring_reader_epoch(r) == 0 && guira_expiring_reader_epoch_length_ns(r) == 0);
-    CHECK(guira_expiring_reader_epoch_age_ns(r) == 0);
-    guira_expiring_reader_free(r);
-    guira_fault_panic(false);
-}
-
-static void expiring_filters(void) {
-    guira_expiring *f = new_expiring(100, 4000000000), *other = NULL;
-    guira_expiring_options options = {.size = sizeof options, .ttl_ns = 4000000000};
-    bool yes = false;
-    size_t done = 0;
-    uint64_t number = 0, digest[2];
-    guira_items items = guira_hashes(&number, 1);
-    guira_bytes bytes = {NULL, 0, 0};
-    OK(guira_expiring_add(f, "x", 1));
-    guira_fault_panic(true);
-    INTERNAL(guira_expiring_new(&options, &other));
-    INTERNAL(guira_expiring_copy(f, &other));
-    INTERNAL(guira_expiring_merge(f, f));
-    INTERNAL(guira_expiring_union_with(f, f));
-    INTERNAL(guira_expiring_clear(f));
-    INTERNAL(guira_expiring_digest(f, digest));
-    INTERNAL(guira_expiring_add(f, "x", 1));
-    INTERNAL(guira_expiring_add_unique(f, "x", 1, &yes));
-    INTERNAL(guira_expiring_refresh(f, "x", 1, &yes));
-    INTERNAL(guira_expiring_add_or_refresh(f, "x", 1, &yes));
-    INTERNAL(guira_expiring_add_hash(f, 1));
-    INTERNAL(guira_expiring_add_unique_hash(f, 1, &yes));
-    INTERNAL(guira_expiring_refresh_hash(f, 1, &yes));
-    INTERNAL(guira_expiring_add_or_refresh_hash(f, 1, &yes));
-    INTERNAL(guira_expiring_add_many(f, &items, &done));
-    INTERNAL(guira_expiring_add_unique_many(f, &items, &yes, &done));
-    INTERNAL(guira_expiring_refresh_many(f, &items, &yes, &done));
-    INTERNAL(guira_expiring_add_or_refresh_many(f, &items, &yes, &done));
-    INTERNAL(guira_expiring_contains_many(f, &items, &yes));
-    INTERNAL(guira_expiring_remove_many(f, &items, &yes));
-    INTERNAL(guira_expiring_hash_str(f, "x", 1, &number));
-    INTERNAL(guira_expiring_write(f, write_nothing, NULL));
-    INTERNAL(guira_expiring_to_bytes(f, &bytes));
-    INTERNAL(guira_expiring_write_at(f, write_nothing, NULL, read_clock, NULL));
-    INTERNAL(guira_expiring_to_bytes_at(f, &bytes, read_clock, NULL));
-    INTERNAL(guira_expiring_from_bytes(NULL, 0, 0, 0, &other));
-    INTERNAL(guira_expiring_read(read_nothing, NULL, 0, 0, &other));
-    INTERNAL(guira_expiring_tick(f, read_clock, NULL, &yes));
-    INTERNAL(guira_expiring_advance(f, &yes));
-    INTERNAL(guira_expiring_finish_growth(f));
-    INTERNAL(guira_expiring_create_shared("x", &options, 0, &other));
-    INTERNAL(guira_expiring_open_shared("x", &other));
-    INTERNAL(guira_expiring_open_or_create_shared("x", &options, 0, &other, &yes));
-    INTERNAL(guira_expiring_attach(f));
-    INTERNAL(guira_expiring_repair(f, &done));
-    INTERNAL(guira_expiring_recount(f, &done));
-    INTERNAL(guira_expiring_participants(f, &done, &done, &number));
-    INTERNAL(guira_expiring_create_memfd(&options, 0, &other));
-    INTERNAL(guira_expiring_copy_to_shared(f, "x", 0, &other));
-    INTERNAL(guira_expiring_copy_to_memfd(f, 0, &other));
-    INTERNAL(guira_expiring_from_memfd(0, &other));
-    INTERNAL(guira_expiring_was_closed_cleanly(f, &yes));
-    CHECK(!guira_expiring_is_shared(f) && guira_expiring_memfd(f) == -1);
-    CHECK(guira_expiring_contains(f, "y", 1) && guira_expiring_contains_hash(f, 1));
-    CHECK(!guira_expiring_remove(f, "x", 1) && !guira_expiring_remove_hash(f, 1));
-    CHECK(guira_expiring_count(f, "x", 1) == 0 && guira_expiring_count_hash(f, 1) == 0);
-    CHECK(guira_expiring_len(f) == 0 && guira_expiring_capacity(f) == 0);
-    CHECK(guira_expiring_max_capacity(f) == 0);
-    CHECK(guira_expiring_memory_usage(f) == 0 && guira_expiring_snapshot_len(f) == 0);
-    CHECK(guira_expiring_load_factor(f) <= 0 && guira_expiring_false_positive_rate(f) <= 0);
-    CHECK(guira_expiring_seed(f) == 0 && guira_expiring_hash_bytes(f, "x", 1) == 0);
-    CHECK(guira_expiring_hash_u64(f, 1) == 0 && guira_expiring_hash_i64(f, 1) == 0);
-    CHECK(guira_expiring_epoch(f) == 0 && guira_expiring_epoch_length_ns(f) == 0);
-    CHECK(guira_expiring_epoch_age_ns(f) == 0);
-    guira_expiring_free(f);
-    guira_fault_panic(false);
-    CHECK(guira_expiring_contains(f, "x", 1));
-    guira_expiring_free(f);
-}
-
 int main(void) {
-    filters();
-    readers();
-    expiring_readers();
-    expiring_filters();
+    filters(STAYS);
+    filters(HOUR);
     CHECK(guira_version() != NULL);
     puts("panics.c: passed");
     return 0;

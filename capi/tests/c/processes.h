@@ -17,9 +17,9 @@ static const char *path;
 
 // A new name of a file in the directory.
 static inline const char *fresh(void) {
-    static char names[32][64];
+    static char names[64][64];
     static int number;
-    CHECK(number < 32);
+    CHECK(number < 64);
     path = names[number];
     snprintf(names[number], sizeof names[number], "%s/%d", directory, number);
     number++;

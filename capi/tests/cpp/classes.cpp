@@ -28,15 +28,14 @@ guira_status status_of(Call call) {
 }
 
 // A filter that two handles share, in a file.
-static void shared_filters() {
+static void shared_filters(const guira_options &options) {
     const std::string path = "/dev/shm/guira-classes-" + std::to_string(getpid());
-    guira_options options = {};
-    options.size = sizeof options;
-    options.capacity = 1000;
     CHECK(status_of([&] { guira::filter::open_shared(path); }) == GUIRA_STATUS_MISSING);
+    CHECK(status_of([&] { guira::filter::open_reader(path); }) == GUIRA_STATUS_MISSING);
     guira::filter one = guira::filter::create_shared(path, options), other = guira::filter::open_shared(path);
     CHECK(status_of([&] { guira::filter::create_shared(path, options); }) == GUIRA_STATUS_EXISTS);
     CHECK(one.add_unique("ani") && other.contains("ani") && !other.add_unique("ani"));
+    CHECK(other.ttl() == one.ttl() && one.ttl().count() == static_cast<std::int64_t>(options.ttl_ns));
     other.attach();
     CHECK(one.is_shared() && one.repair() == 0);
     CHECK(status_of([&] { one.recount(); }) == GUIRA_STATUS_OCCUPIED);
@@ -45,13 +44,14 @@ static void shared_filters() {
     { guira::filter ended = std::move(other); }
     CHECK(one.recount() == 1 && guira::filter::from_bytes(one.to_bytes()).contains("ani"));
     CHECK(guira::filter::open_or_create_shared(path, options).size() == 1);
-    guira::reader reader = guira::reader::open_shared(path);
+    guira::filter reader = guira::filter::open_reader(path);
     CHECK(reader.contains("ani") && reader.count("ani") == 1 && reader.size() == 1);
+    CHECK(status_of([&] { reader.add("koel"); }) == GUIRA_STATUS_UNSUPPORTED && !reader.remove("ani"));
     CHECK(one.was_closed_cleanly() && one.memfd() == -1);
     guira::filter unnamed = guira::filter::create_memfd(options), same = guira::filter::from_memfd(unnamed.memfd());
     same.add("koel");
-    CHECK(guira::reader::from_memfd(unnamed.memfd()).contains("koel"));
-    CHECK(status_of([&] { guira::reader::from_memfd(-1); }) == GUIRA_STATUS_MISSING);
+    CHECK(guira::filter::reader_from_memfd(unnamed.memfd()).contains("koel"));
+    CHECK(status_of([&] { guira::filter::reader_from_memfd(-1); }) == GUIRA_STATUS_MISSING);
     std::remove(path.c_str());
     guira::filter restored = guira::filter::from_bytes(one.to_bytes());
     guira::filter again = restored.copy_to_shared(path), memory = again.copy_to_memfd(9);
@@ -60,42 +60,27 @@ static void shared_filters() {
     std::remove(path.c_str());
 }
 
-// The same for an expiring filter, whose epochs one handle begins.
-static void shared_expiring_filters() {
+// Epochs that one handle begins.
+static void shared_time() {
     using namespace std::chrono_literals;
-    const std::string path = "/dev/shm/guira-expiring-" + std::to_string(getpid());
-    guira_expiring_options options = {};
-    options.size = sizeof options;
-    options.ttl_ns = guira::nanoseconds(20ms);
-    options.capacity = 1000;
-    CHECK(status_of([&] { guira::expiring_reader::open_shared(path); }) == GUIRA_STATUS_MISSING);
-    guira::expiring one = guira::expiring::create_shared(path, options), other = guira::expiring::open_shared(path);
-    CHECK(one.add_unique("ani") && other.contains("ani") && other.refresh("ani") && one.is_shared());
-    CHECK(status_of([&] { guira::filter::open_shared(path); }) == GUIRA_STATUS_SNAPSHOT);
-    guira::expiring_reader reader = guira::expiring_reader::open_shared(path);
-    CHECK(reader.contains("ani") && reader.count("ani") == 1 && reader.size() == 1);
+    guira_options options = guira::expiring(20ms, 1000);
+    guira::filter one = guira::filter::create_memfd(options), other = guira::filter::from_memfd(one.memfd());
+    guira::filter reader = guira::filter::reader_from_memfd(one.memfd());
+    CHECK(one.add_unique("ani") && other.refresh("ani") && reader.contains("ani"));
     CHECK(reader.epoch() == 0 && reader.epoch_age().has_value() && one.epoch_age() >= 0ns);
     while (reader.contains("ani")) one.tick();
     CHECK(reader.epoch() == other.epoch() && reader.epoch() > 1 && !other.contains("ani"));
-    { guira::expiring ended = std::move(other); }
-    CHECK(one.repair() == 0 && one.recount() == 0 && one.was_closed_cleanly() && one.memfd() == -1);
-    guira::expiring unnamed = guira::expiring::create_memfd(options);
-    guira::expiring same = guira::expiring::from_memfd(unnamed.memfd());
-    same.add("koel");
-    CHECK(guira::expiring_reader::from_memfd(unnamed.memfd()).size() == 1);
-    CHECK(same.copy_to_memfd().contains("koel"));
     options.max_capacity = 100000;
-    CHECK(status_of([&] { guira::expiring::create_memfd(options); }) == GUIRA_STATUS_UNSUPPORTED);
-    std::remove(path.c_str());
+    CHECK(status_of([&] { guira::filter::create_memfd(options); }) == GUIRA_STATUS_UNSUPPORTED);
 }
 
 int main() {
 #if defined(__linux__) && UINTPTR_MAX == UINT64_MAX
-    shared_filters();
-    shared_expiring_filters();
+    shared_filters(guira::options(1000));
+    shared_filters(guira::expiring(std::chrono::hours(1), 1000));
+    shared_time();
 #endif
-    guira_options options = {};
-    options.size = sizeof options;
+    guira_options options = guira::options(0);
     options.counter_bits = 8;
     guira::filter counting(options);
     for (std::size_t copies = 1; copies <= 1000; copies++) {
@@ -144,7 +129,7 @@ int main() {
     CHECK(status_of([&] { for (;;) seen.add("one"); }) == GUIRA_STATUS_FULL);
 
     using namespace std::chrono_literals;
-    guira::expiring window(24ms, 10000);
+    guira::filter window(guira::expiring(24ms, 10000));
     std::vector<std::thread> threads;
     for (int first = 0; first < 4; first++) {
         threads.emplace_back([&window, first] {
@@ -153,15 +138,19 @@ int main() {
     }
     for (auto &thread : threads) thread.join();
     CHECK(window.refresh("17") && !window.refresh("absent one"));
-    CHECK(guira::expiring::from_bytes(window.to_bytes()).contains("3999"));
-    CHECK(!guira::expiring::from_bytes(window.to_bytes(), 1h).contains("3999"));
+    CHECK(guira::filter::from_bytes(window.to_bytes()).contains("3999"));
+    CHECK(!guira::filter::from_bytes(window.to_bytes(), 1h).contains("3999"));
     // A negative age is none, and a negative TTL is refused like 0.
-    CHECK(guira::expiring::from_bytes(window.to_bytes(), -1ns).contains("3999"));
+    CHECK(guira::filter::from_bytes(window.to_bytes(), -1ns).contains("3999"));
     CHECK(status_of([] { guira::expiring(-1ns, 1000); }) == GUIRA_STATUS_INVALID);
     CHECK(status_of([] { guira::expiring(0ns, 1000); }) == GUIRA_STATUS_INVALID);
-    guira::expiring same = window.copy();
+    guira::filter same = window.copy();
     same.union_with(window);
     CHECK(same.size() == window.size());
     while (window.size() > 0) window.tick();
+    CHECK(window.ttl() == 24ms && seen.ttl() == 0ns && seen.epoch() == 0);
+    CHECK(status_of([&] { seen.tick(); }) == GUIRA_STATUS_UNSUPPORTED);
+    CHECK(status_of([&] { seen.refresh("ani"); }) == GUIRA_STATUS_UNSUPPORTED);
+    CHECK(status_of([&] { seen.merge(window); }) == GUIRA_STATUS_INVALID);
     std::puts("classes.cpp: passed");
 }

@@ -7,8 +7,3 @@ func filter(f *guira.Filter) guira.Filter {
 	copied := *f
 	return copied
 }
-
-func expiring(e *guira.Expiring) {
-	copied := *e
-	copied.Len()
-}
