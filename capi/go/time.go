@@ -25,8 +25,8 @@ import (
 	"time"
 )
 
-// Tick begins the next epoch of a filter with a TTL if it is due, and says whether it did. Call it about four
-// times per epoch, for example from a time.Ticker: without it nothing expires.
+// Tick begins the next epoch of a filter with a TTL if it is due, and says whether it did. Writes to a filter on
+// the heap do this, too. In a shared filter, call it about four times per epoch, or nothing expires.
 func (f *Filter) Tick() (bool, error) {
 	defer runtime.KeepAlive(f)
 	var began C.bool

@@ -122,7 +122,8 @@ public:
             return guira_filter_add_or_refresh(get(), item.data(), item.size(), added);
         });
     }
-    // By the library's own clock. Call it about four times per epoch: without it nothing expires.
+    // By the library's own clock. Writes to a filter on the heap do this, too. A shared filter needs it
+    // about four times per epoch, or nothing expires.
     bool tick() {
         return answer([&](bool *began) { return guira_filter_tick(get(), nullptr, nullptr, began); });
     }

@@ -208,6 +208,12 @@ impl<T: Shareable> Place<T> {
     }
 }
 
+/// A call in a function of its own: it would cost the others registers where they are saved.
+#[inline(never)]
+pub(crate) fn apart<R>(call: impl FnOnce() -> R) -> R {
+    call()
+}
+
 /// Single calls by hash, which some filters have inline.
 impl<T: Shareable> Place<T> {
     #[inline(always)]
@@ -216,7 +222,7 @@ impl<T: Shareable> Place<T> {
             Self::Heap(filter) => filter.contains_hash(hash),
             Self::Memory(memory) => match &**memory {
                 Memory::Shared(filter) => filter.contains_hash(hash),
-                Memory::Reader(filter) => filter.contains_hash(hash),
+                Memory::Reader(filter) => apart(|| filter.contains_hash(hash)),
             },
         }
     }

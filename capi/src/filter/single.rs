@@ -2,8 +2,8 @@
 
 use super::{Filter, answer, status, value};
 use crate::{
-    lifetime::with,
-    place::Heap,
+    lifetime::{Either, with},
+    place::{Heap, apart},
     status::{Failure, Status},
 };
 use guira::{Expiring, InsertError};
@@ -22,7 +22,10 @@ impl Filter {
 
     #[inline(always)]
     fn contains(&self, hash: u64) -> bool {
-        with!(&self.kind, it => it.contains_hash(hash))
+        match &self.kind {
+            Either::Forever(it) => it.contains_hash(hash),
+            Either::Expiring(it) => apart(|| it.contains_hash(hash)),
+        }
     }
 
     #[inline(always)]

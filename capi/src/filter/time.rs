@@ -10,10 +10,13 @@ use crate::{
 use guira::Expiring;
 use std::{ffi::c_void, time::Duration};
 
-/// Begins the next epoch if it is due, and sweeps expired items: O(capacity) then, else O(1).
-/// Call it about four times per epoch: without it nothing expires. `clock` is read, twice at
-/// most; null is the library's own clock, which runs while the machine does. All calls for one
-/// filter must use one clock.
+/// Begins the next epoch if it is due, and sweeps expired items: O(capacity) then, else O(1). `clock` is
+/// read, twice at most; null is the library's own clock, which runs while the machine does. All calls for
+/// one filter must use one clock.
+///
+/// Calls that write to a filter on the heap let time pass by themselves, by the library's own clock. Calls
+/// of this one about four times per epoch keep that work out of them; after the first one with another
+/// `clock`, nothing else lets time pass. In a shared filter nothing expires without such calls.
 ///
 /// However late a call is, it expires what was last seen a TTL before the current epoch began. A reading
 /// that is not later than an earlier one changes nothing.
