@@ -2,6 +2,8 @@
 # Runs popular clients against a server on loopback: redis-cli, valkey-cli if a package exists,
 # redis-benchmark, redis-py 5 and the newest redis-py (with its own tests of cuckoo filters, if its
 # source contains them), valkey-py, coredis, valkey-glide, node-redis, ioredis, fred and rustis.
+# Then compares the table of replies in docs/server/commands.md with what clients of nine languages
+# show their callers; with GUIRA_BLESS=1 it writes that table.
 # Installs what is missing, as root or with sudo. Takes seven minutes after the build, and at most half
 # an hour.
 set -euo pipefail
@@ -9,6 +11,7 @@ self=$(realpath "$0")
 cd "$(dirname "$self")/.."
 . ci/lib/pinned.sh
 . ci/lib/redis-py.sh
+. ci/lib/replies.sh
 . ci/lib/server.sh
 
 if [ -z "${GUIRA_CLIENTS_BOUNDED:-}" ]; then
@@ -33,6 +36,10 @@ command -v python3 >/dev/null && python3 -c 'import ensurepip' 2>/dev/null || mi
 if ! command -v valkey-cli >/dev/null && apt-cache show valkey-tools >/dev/null 2>&1; then
     missing+=(valkey-tools)
 fi
+# The clients that only Debian has here.
+for package in "${debian_clients[@]}"; do
+    dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+done
 ci/install.sh "${missing[@]}"
 
 say "starting the server"
@@ -300,6 +307,11 @@ EOF
 
 say "fred and rustis"
 "${CARGO_TARGET_DIR:-target}/clients/debug/clients" "$port"
+
+say "what callers see of a full key"
+replies >"$work/replies" || fail "no reply after $(tail -n 1 "$work/replies")"
+cat "$work/replies"
+compare_replies docs/server/commands.md || fail "the table of replies differs: GUIRA_BLESS=1 ci/clients.sh writes it"
 
 say "the end"
 "$newest/bin/python" -c 'import sys, redis; redis.Redis(port=int(sys.argv[1])).shutdown()' "$port"

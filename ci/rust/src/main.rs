@@ -7,7 +7,8 @@ use fred::{
 use rustis::{
     client::Client,
     commands::{
-        ClientKillOptions, ConnectionCommands, CuckooCommands, GenericCommands, ServerCommands,
+        ClientKillOptions, ConnectionCommands, CuckooCommands, FlushingMode, GenericCommands,
+        ServerCommands,
     },
 };
 use std::{env, error::Error};
@@ -50,7 +51,7 @@ async fn with_fred(address: &str, version: RespVersion) -> Result<(), Box<dyn Er
 
 async fn with_rustis(address: &str) -> Result<(), Box<dyn Error>> {
     let client = Client::connect(address).await?;
-    client.flushall(Default::default()).await?;
+    client.flushall(FlushingMode::Sync).await?;
     client.cf_reserve("k", 1000, Default::default()).await?;
     client.cf_add("k", "a").await?;
     assert!(!client.cf_addnx("k", "a").await?);
