@@ -236,7 +236,9 @@ mod tests {
     fn small_counters_count_like_large_ones() {
         let (large, small) = (Counters::default(), SmallCounters::default());
         for counting in [Counting::Large(&large), Counting::Small(&small)] {
-            [2, 9, 9, 4].map(|path| counting.relocated(path));
+            [2, 9, 9, 4]
+                .into_iter()
+                .for_each(|path| counting.relocated(path));
             (0..2).for_each(|_| counting.failed());
             (0..3).for_each(|_| counting.retried());
             (0..4).for_each(|_| counting.conservative());

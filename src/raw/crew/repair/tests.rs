@@ -2,7 +2,7 @@ use super::*;
 use crate::{
     raw::{
         crew::tests::{L, Raw, Seated, processes, says},
-        tests::put,
+        tests::{put, word_at},
     },
     sync::Ordering,
 };
@@ -115,4 +115,114 @@ fn a_repair_drops_the_reservations_of_the_dead_only() {
             put(raw, bucket, Word::<L>::EMPTY);
         }
     }
+}
+
+/// Wherever its mover has died, a copy is in one bucket afterwards, or in none if a remove has killed it.
+#[test]
+fn a_repair_ends_a_move_in_each_of_its_states() {
+    const DEAD: usize = 1;
+    let (_, filters) = processes(2);
+    let (raw, class) = (&filters[0], filters[0].class(7));
+    let entry = Entry::untagged(class.fingerprint);
+    let empty = Word::<L>::EMPTY;
+    let copy = empty.plus(entry);
+    let marked = |mark| empty.plus_marked(entry, mark).expect("it is empty");
+    let crew = filters[DEAD].crew().expect("processes share it");
+    let taken = crew.take_line().expect("a line");
+    let line = taken.for_moves();
+    // The words before the repair and after it, and whether it retracts or completes the move.
+    let states = [
+        ([copy, empty], [copy, empty], [0, 0]),
+        ([copy, marked(Mark::Outline)], [copy, empty], [1, 0]),
+        ([copy, marked(Mark::Shadow)], [copy, empty], [1, 0]),
+        (
+            [marked(Mark::Trailing), marked(Mark::Shadow)],
+            [empty, copy],
+            [0, 1],
+        ),
+        (
+            [marked(Mark::Trailing), marked(Mark::Delivered)],
+            [empty, copy],
+            [0, 1],
+        ),
+        (
+            [marked(Mark::Trailing), marked(Mark::Killed)],
+            [empty, empty],
+            [0, 1],
+        ),
+        ([empty, marked(Mark::Delivered)], [empty, copy], [0, 1]),
+        ([empty, marked(Mark::Killed)], [empty, empty], [0, 1]),
+    ];
+    for ((before, after, done), hand) in states
+        .iter()
+        .flat_map(|state| HANDS.map(|hand| (state, hand)))
+    {
+        for (from, to) in [(class.p, class.q), (class.q, class.p)] {
+            let hop = raw.hop_out_of(from, entry);
+            for has_gate in [false, true] {
+                put(raw, from, before[0]);
+                put(raw, to, before[1]);
+                // Without the gate, another line has made the marks.
+                if has_gate {
+                    assert!(line.enter::<L>(hand, hop));
+                } else {
+                    line.record_move::<L>(hand, hop);
+                }
+                let repaired = raw.repair(DEAD);
+                let (expected, counts) = if has_gate {
+                    (after, *done)
+                } else {
+                    (before, [0, 0])
+                };
+                assert_eq!([word_at(raw, from), word_at(raw, to)], *expected);
+                assert_eq!([repaired.retracted, repaired.completed], counts);
+                assert_eq!(repaired.gates, usize::from(has_gate));
+                assert_eq!(crew.taken_gates(), 0);
+            }
+        }
+    }
+}
+
+/// Lines are words that any process may have written.
+#[test]
+fn a_repair_leaves_out_moves_that_cannot_be() {
+    const DEAD: usize = 1;
+    let (_, filters) = processes(2);
+    let raw = &filters[0];
+    let crew = raw.crew().expect("processes share it");
+    let first = crew.lines_of(DEAD).start;
+    for gate in &*crew.gates {
+        gate.store(first as u64, Ordering::Release);
+    }
+    let buckets = raw.table.buckets() as u64;
+    for entry in [
+        0,
+        1,
+        L::LARGEST_ENTRY,
+        L::LARGEST_ENTRY + 1,
+        u64::from(u32::MAX),
+    ] {
+        for bucket in [0, buckets - 1, buckets, u64::from(u32::MAX)] {
+            for at in 0..4 {
+                crew.word(first, at)
+                    .store(entry << 32 | bucket, Ordering::Release);
+            }
+            let repaired = raw.repair(DEAD);
+            assert_eq!((repaired.retracted, repaired.completed), (0, 0));
+        }
+    }
+}
+
+/// The scans of a process end with it, and are counted.
+#[test]
+fn a_repair_ends_the_scans_of_the_dead() {
+    let (_, filters) = processes(2);
+    let crew = filters[1].crew().expect("processes share it");
+    for _ in 0..2 {
+        std::mem::forget(crew.places.take().expect("a seat"));
+    }
+    assert_eq!(filters[0].repair(1).scans, 2);
+    assert_eq!(filters[0].repair(1).scans, 0);
+    let places = &filters[0].crew().expect("processes share it").places;
+    assert!(places.at_hand().are_idle());
 }
