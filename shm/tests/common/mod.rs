@@ -185,7 +185,7 @@ pub(crate) fn in_child_that_is_killed(time: Duration, work: impl FnOnce()) {
 }
 
 /// The child process that runs `child`, and exits with 0 if that returns true.
-fn fork_for(child: impl FnOnce() -> bool) -> Pid {
+pub(crate) fn fork_for(child: impl FnOnce() -> bool) -> Pid {
     // SAFETY: the child only uses the filter, whose calls take no lock, and ends without a return.
     match unsafe { fork() }.expect("a process") {
         ForkResult::Parent { child } => child,
