@@ -221,3 +221,28 @@ impl<S: BuildHasher + 'static, T: InFile> Attached<S, T> {
         self.processes.origin().descriptor()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// Another process creates the file after it was not found.
+    #[test]
+    fn a_file_that_another_process_has_just_created_is_opened() {
+        let exists = Cell::new(false);
+        let open = || match exists.get() {
+            true => Ok("opened"),
+            false => Err(OpenError::Io(io::ErrorKind::NotFound.into())),
+        };
+        let create = || {
+            exists.set(true);
+            Err(OpenError::Exists)
+        };
+        assert_eq!(open_or_create(open, create).unwrap(), "opened");
+        // It comes and goes.
+        let open = || Err::<(), _>(OpenError::Io(io::ErrorKind::NotFound.into()));
+        let opened = open_or_create(open, || Err(OpenError::Exists));
+        assert!(matches!(opened, Err(OpenError::Exists)));
+    }
+}

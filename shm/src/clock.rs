@@ -67,7 +67,8 @@ mod tests {
     fn each_start_has_a_number() {
         let one = number_of("5b0ecd5a-4c5e-4a68-a8b0-a5b5d2b9a6f1\n").unwrap();
         let other = number_of("5b0ecd5a-4c5e-4a68-a8b0-a5b5d2b9a6f2\n").unwrap();
-        assert!(one != other && one != 0);
+        let third = number_of("5b0ecd5b-4c5e-4a68-a8b0-a5b5d2b9a6f1\n").unwrap();
+        assert!(one != other && one != third && one != 0);
         assert_eq!(number_of("00000000-0000-0000-0000-000000000000"), Some(1));
         assert_eq!(number_of("no number"), None);
     }

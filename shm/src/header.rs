@@ -210,3 +210,48 @@ impl<M: Memory> Seats for M {
         &self.words()[RECOUNTED]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is read from a page with a header of this number of processes, for this number of words.
+    fn read(members: usize, words: usize) -> Result<Header, OpenError> {
+        let header = Header {
+            members,
+            words,
+            filter: [7; 68],
+        };
+        let page: Vec<_> = (0..PAGE).map(|_| AtomicU64::new(0)).collect();
+        header.write(&page);
+        let read = Header::read(&page);
+        assert!(read.as_ref().is_ok_and(|read| *read == header) || read.is_err());
+        read
+    }
+
+    #[test]
+    fn numbers_that_cannot_be_are_refused() {
+        for members in [1, MAX_PROCESSES] {
+            assert!(read(members, PAGE).is_ok());
+        }
+        for members in [0, MAX_PROCESSES + 1, usize::MAX] {
+            let expected = members as u64;
+            assert!(matches!(
+                read(members, PAGE),
+                Err(OpenError::Control { what: "number of processes", found }) if found == expected
+            ));
+        }
+        for words in [PAGE - 1, PAGE + 1] {
+            assert!(matches!(read(1, words), Err(OpenError::Length { .. })));
+        }
+    }
+
+    #[test]
+    fn seats_of_the_dead_are_in_use() {
+        let page: Box<[AtomicU64]> = (0..PAGE).map(|_| AtomicU64::new(0)).collect();
+        State::Taken.store_next(page.seat_word(0));
+        State::Dead.store(page.seat_word(2));
+        State::Taken.store(page.seat_word(3));
+        assert_eq!(page.participants(3).in_use, 2);
+    }
+}

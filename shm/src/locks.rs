@@ -188,3 +188,29 @@ impl Lock {
         Ok(Self { _page: page })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A child of another thread may keep the description that has made a claim.
+    #[test]
+    fn a_claim_ends_before_its_description() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let other = file.reopen().unwrap();
+        let claim = Claim::of(file.as_file(), 3).unwrap();
+        assert!(claim.is_some());
+        assert!(Claim::of(&other, 3).unwrap().is_none());
+        assert!(is_locked(&other, Byte::Claim, 3).unwrap());
+        for (byte, seat) in [
+            (Byte::Life, 3),
+            (Byte::Life, 4),
+            (Byte::Claim, 2),
+            (Byte::Claim, 4),
+        ] {
+            assert!(!is_locked(&other, byte, seat).unwrap());
+        }
+        drop(claim);
+        assert!(Claim::of(&other, 3).unwrap().is_some());
+    }
+}

@@ -66,10 +66,9 @@ impl Processes {
         let file = self.origin.open()?;
         let mut all_live = true;
         for member in 0..self.members {
-            if self.state_of(member) == State::Free
-                && let Some(claim) = Claim::of(&file, member)?
-                // Another process may have taken it before the claim, or is about to leave it.
-                && self.state_of(member) == State::Free
+            // One that is about to leave it still has the lock.
+            let is_free = || Ok(self.state_of(member) == State::Free);
+            if let Some(claim) = claim_if(is_free, || Claim::of(&file, member))?
                 && try_lock(&file, Byte::Life, member)?
             {
                 return self.keep_seat(&claim, member).map(Some);
@@ -201,12 +200,8 @@ impl Processes {
         let file = self.origin.open()?;
         let mut any = false;
         for member in (0..self.members).filter(|&member| Some(member) != own) {
-            // Only dead seats are claimed here, so that this is in no other process's way.
-            if self.is_dead(&file, member)?
-                && let Some(_claim) = Claim::of(&file, member)?
-                // Another process may have repaired it before the claim, and another one taken it.
-                && self.is_dead(&file, member)?
-            {
+            let is_dead = || self.is_dead(&file, member);
+            if let Some(_claim) = claim_if(is_dead, || Claim::of(&file, member))? {
                 any = true;
                 let word = self.map.seat_word(member);
                 State::Dead.store(word);
@@ -285,6 +280,20 @@ fn is_dead(word: &AtomicU64, is_locked: impl FnOnce() -> io::Result<bool>) -> io
     Ok(State::of(before) != State::Free && !is_locked()? && word.load(Ordering::Acquire) == before)
 }
 
+/// The claim of a seat that is as it is wanted. Others are not claimed, so that this is in no other process's
+/// way.
+fn claim_if<C>(
+    is_wanted: impl Fn() -> io::Result<bool>,
+    claim: impl FnOnce() -> io::Result<Option<C>>,
+) -> io::Result<Option<C>> {
+    if !is_wanted()? {
+        return Ok(None);
+    }
+    let claim = claim()?;
+    // Another process may have taken or repaired it before the claim.
+    Ok(if is_wanted()? { claim } else { None })
+}
+
 /// Frees the memory of a lock whose page this process does not have.
 fn forget_page(lock: Option<Arc<Lock>>) {
     // Nothing else refers to the lock.
@@ -332,6 +341,28 @@ mod tests {
             Ok(false)
         };
         assert!(!is_dead(&word, leaves_to_another).unwrap());
+    }
+
+    /// Before this process has the claim, another one repairs the seat, and a third one takes it.
+    #[test]
+    fn a_claim_that_comes_too_late_is_given_up() {
+        let word = taken();
+        let is_dead = || is_dead(&word, || Ok(word.load(Ordering::Relaxed) >> 2 > 1));
+        assert_eq!(
+            claim_if(is_dead, || Ok(Some("claim"))).unwrap(),
+            Some("claim")
+        );
+        assert_eq!(claim_if(is_dead, || Ok(None::<()>)).unwrap(), None);
+        let late = || {
+            State::Free.store(&word);
+            State::Taken.store_next(&word);
+            Ok(Some("claim"))
+        };
+        assert_eq!(claim_if(is_dead, late).unwrap(), None);
+        let unwanted = claim_if(is_dead, || -> io::Result<Option<()>> {
+            unreachable!("it is claimed only if it is wanted")
+        });
+        assert_eq!(unwanted.unwrap(), None);
     }
 
     #[test]

@@ -115,7 +115,7 @@ fn in_pieces(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::RefCell;
+    use std::cell::{Cell, RefCell};
 
     /// The bytes that are allocated if a call for more than `most` bytes is always interrupted.
     fn allocated(words: Range<usize>, most: i64) -> io::Result<Vec<Range<i64>>> {
@@ -141,6 +141,23 @@ mod tests {
             assert_eq!(next, end);
         }
         assert_eq!(allocated(0..1 << 20, i64::MAX).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_signal_before_each_page_is_no_error() {
+        let pages = 2 * MOST_INTERRUPTED;
+        let calls = Cell::new(0);
+        let allocate = |_, len| {
+            calls.set(calls.get() + 1);
+            let is_interrupted = len > PIECE || calls.get() % 2 == 1;
+            if is_interrupted {
+                Err(Errno::EINTR)
+            } else {
+                Ok(())
+            }
+        };
+        in_pieces(0..512 * pages, allocate).unwrap();
+        assert!(calls.get() > 2 * MOST_INTERRUPTED);
     }
 
     #[test]

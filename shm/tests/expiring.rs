@@ -141,6 +141,22 @@ fn a_child_uses_the_filter_of_its_parent() {
 }
 
 #[test]
+fn calls_of_time_need_a_seat() {
+    let filter = SharedExpiringFilter::create_memfd_for(expiring(100, HOUR), 1).unwrap();
+    assert!(in_child(|| {
+        filter.attach().is_err()
+            && filter.tick().is_err()
+            && filter.begin_due_epoch().is_err()
+            && filter.advance().is_err()
+            && filter.sweep().is_err()
+            && filter.clear().is_err()
+            && filter.write_to(std::io::sink()).is_err()
+    }));
+    assert_eq!(filter.epoch(), 0);
+    assert!(filter.advance().unwrap());
+}
+
+#[test]
 fn the_kind_of_a_file_is_checked() {
     let directory = directory();
     let (plain, timed) = (

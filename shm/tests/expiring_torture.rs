@@ -1,6 +1,9 @@
 //! Processes that are killed while they use an expiring filter: no item expires early, none comes back, and
 //! nothing is left.
 //!
+//! Half of them have two threads. They are also stopped while others die, and fork children, which are
+//! killed as well.
+//!
 //! `GUIRA_SHM_DEATHS` is the number of processes to kill.
 //! In a build with `RUSTFLAGS="--cfg guira_faults"` half of them die before a step that is chosen for them.
 //!
@@ -14,11 +17,17 @@
 
 mod common;
 
-use common::{create_expiring, directory, expiring_reader, open_expiring, path, role, start, text};
+use common::{
+    adopt_orphans, create_expiring, directory, expiring_reader, in_child_that_is_killed, kill_all,
+    open_expiring, path, role, signal, start, text,
+};
 use guira::{ExpiringBuilder, ExpiringFilter, shared::Census};
 use guira_shm::{SharedExpiringFilter, SharedExpiringReader};
 use memmap2::{MmapOptions, MmapRaw};
-use nix::time::{ClockId, clock_gettime};
+use nix::{
+    sys::signal::Signal,
+    time::{ClockId, clock_gettime},
+};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::{
     fs::File,
@@ -32,8 +41,13 @@ use std::{
     time::Duration,
 };
 
-/// Workers at a time, with one thread each.
+/// Workers at a time.
 const WORKERS: u64 = 4;
+
+/// The threads of a worker: the first half of the workers has one each.
+fn threads(worker: u64) -> u64 {
+    1 + worker / (WORKERS / 2)
+}
 
 /// The items of each worker.
 const ITEMS: u64 = 150;
@@ -124,10 +138,10 @@ impl Known {
 }
 
 /// What workers say, in memory that outlives them. It has a word for each item and each lock, and then the
-/// items. At the end it has the calls of each worker, and whether the worker has made some.
+/// items. At the end it has the calls of each thread, and whether the worker has made some.
 struct Diary(MmapRaw);
 
-const WORDS: u64 = 2 * ALL + 8 * WORKERS;
+const WORDS: u64 = 2 * ALL + 2 * 8 * WORKERS;
 
 impl Diary {
     fn create(path: &Path) -> Self {
@@ -157,12 +171,29 @@ impl Diary {
         (item, &self[at as usize])
     }
 
-    fn calls(&self, worker: u64) -> &AtomicU64 {
-        &self[(2 * ALL + 8 * worker) as usize]
+    /// The calls that a thread has made, in a cache line of its own.
+    fn calls(&self, thread: u64) -> &AtomicU64 {
+        &self[(2 * ALL + 8 * thread) as usize]
     }
 
+    /// Whether the worker has made some calls, in the cache line of its first thread's calls.
     fn has_begun(&self, worker: u64) -> &AtomicU64 {
-        &self[(2 * ALL + 8 * worker + 1) as usize]
+        &self[(2 * ALL + 16 * worker + 1) as usize]
+    }
+
+    /// How often workers have forked, in the cache line of the calls of the first worker's first thread.
+    fn forks(&self) -> &AtomicU64 {
+        &self[(2 * ALL + 2) as usize]
+    }
+
+    /// What a killed process was doing with an item, it did before now.
+    fn resolve(&self, filter: &SharedExpiringFilter, worker: u64, number: u64) {
+        let said = self.said(worker, number);
+        let known = Known::of(said.load(SeqCst));
+        if known.at_most == Known::LAST_EPOCH {
+            let at_most = filter.epoch() + EPOCHS + 1;
+            said.store(Known { at_most, ..known }.pack(), SeqCst);
+        }
     }
 }
 
@@ -201,46 +232,83 @@ fn worker() {
     let [file, diary, worker, seed] = &arguments[..] else {
         panic!("{arguments:?}");
     };
-    let worker = Worker {
-        filter: open_expiring(&path(file)),
-        reader: expiring_reader(&path(file)),
-        diary: Diary::open(&path(diary)),
-        worker: worker.parse().unwrap(),
-    };
-    worker.work(seed.parse().unwrap());
+    let filter = open_expiring(&path(file));
+    let reader = expiring_reader(&path(file));
+    let diary = Diary::open(&path(diary));
+    let (worker, seed) = (worker.parse::<u64>().unwrap(), seed.parse::<u64>().unwrap());
+    // What fails in one thread ends the process, and so the test.
+    thread::scope(|scope| {
+        for thread in 0..threads(worker) {
+            let (filter, reader, diary) = (&filter, &reader, &diary);
+            scope.spawn(move || {
+                let thread = Thread {
+                    filter,
+                    reader,
+                    diary,
+                    worker,
+                    thread,
+                };
+                let work = std::panic::AssertUnwindSafe(|| thread.work(seed));
+                if std::panic::catch_unwind(work).is_err() {
+                    std::process::exit(1);
+                }
+            });
+        }
+    });
 }
 
-struct Worker {
-    filter: SharedExpiringFilter,
-    reader: SharedExpiringReader,
-    diary: Diary,
+/// A thread of a worker, which has every second item of the worker if there are two threads.
+struct Thread<'a> {
+    filter: &'a SharedExpiringFilter,
+    reader: &'a SharedExpiringReader,
+    diary: &'a Diary,
     worker: u64,
+    thread: u64,
 }
 
-impl Worker {
+impl Thread<'_> {
     fn work(&self, seed: u64) {
-        let mut random = StdRng::seed_from_u64(seed);
+        let mut random = StdRng::seed_from_u64(seed ^ self.thread << 63);
         die_before_a_step(&mut random);
-        let calls = self.diary.calls(self.worker);
+        let calls = self.diary.calls(2 * self.worker + self.thread);
         let before = calls.load(SeqCst);
         loop {
-            let number = random.random_range(0..ITEMS);
-            match random.random_range(0..400) {
-                0 => self.filter.write_to(std::io::sink()).unwrap(),
-                1..20 => drop(self.filter.tick().unwrap()),
-                20..40 => self.take_lock(random.random_range(0..LOCKS)),
-                40..160 => {
-                    let (filter, reader) = (&self.filter, &self.reader);
-                    look_up(filter, reader, &self.diary, self.worker, number);
-                }
-                160..240 => self.insert(number, |item| self.filter.insert(item).is_ok()),
-                240..280 => self.insert(number, |item| self.filter.insert_unique(item) == Ok(true)),
-                280..340 => self.refresh(number),
-                _ => self.remove(number),
+            match random.random_range(0..1000) {
+                0 => self.fork(&mut random),
+                _ => self.call(&mut random),
             }
             if calls.fetch_add(1, SeqCst) == before + 100 {
                 self.diary.has_begun(self.worker).store(1, SeqCst);
             }
+        }
+    }
+
+    fn call(&self, random: &mut StdRng) {
+        let threads = threads(self.worker);
+        let number = random.random_range(0..ITEMS / threads) * threads + self.thread;
+        match random.random_range(0..400) {
+            0 => self.filter.write_to(std::io::sink()).unwrap(),
+            1..20 => drop(self.filter.tick().unwrap()),
+            20..40 => self.take_lock(random.random_range(0..LOCKS)),
+            40..160 => look_up(self.filter, self.reader, self.diary, self.worker, number),
+            160..240 => self.insert(number, |item| self.filter.insert(item).is_ok()),
+            240..280 => self.insert(number, |item| self.filter.insert_unique(item) == Ok(true)),
+            280..340 => self.refresh(number),
+            _ => self.remove(number),
+        }
+    }
+
+    /// A child makes the calls of this thread until it is killed.
+    fn fork(&self, random: &mut StdRng) {
+        let time = Duration::from_micros(random.random_range(0..1000));
+        self.diary.forks().fetch_add(1, SeqCst);
+        in_child_that_is_killed(time, || {
+            for _ in 0..1000 {
+                self.call(random);
+            }
+        });
+        for number in (self.thread..ITEMS).step_by(threads(self.worker) as usize) {
+            self.diary.resolve(self.filter, self.worker, number);
         }
     }
 
@@ -430,23 +498,19 @@ impl Episode<'_> {
         start("worker", &arguments)
     }
 
+    fn has_begun(&self, worker: u64) -> bool {
+        self.diary.has_begun(worker).load(SeqCst) == 1
+    }
+
     /// Kills a worker that has made some calls, unless it is dead, and resolves what it was not certain of.
     fn end(&self, child: &mut Child, worker: u64) {
-        let has_begun = || self.diary.has_begun(worker).load(SeqCst) == 1;
-        while !has_begun() && child.try_wait().unwrap().is_none() {
+        while !self.has_begun(worker) && child.try_wait().unwrap().is_none() {
             thread::sleep(Duration::from_micros(100));
         }
-        child.kill().unwrap();
-        let status = child.wait().unwrap();
+        let status = kill_all(child);
         assert_eq!(status.signal(), Some(9), "worker {worker} has failed");
         for number in 0..ITEMS {
-            let said = self.diary.said(worker, number);
-            let known = Known::of(said.load(SeqCst));
-            if known.at_most == Known::LAST_EPOCH {
-                // What it was doing, it did before now.
-                let at_most = self.filter.epoch() + EPOCHS + 1;
-                said.store(Known { at_most, ..known }.pack(), SeqCst);
-            }
+            self.diary.resolve(&self.filter, worker, number);
             look_up(&self.filter, &self.reader, &self.diary, worker, number);
         }
     }
@@ -484,6 +548,8 @@ fn nothing_expires_early_or_comes_back_when_processes_are_killed() {
     let deaths = std::env::var("GUIRA_SHM_DEATHS").map_or(100, |deaths| deaths.parse().unwrap());
     let mut random = StdRng::seed_from_u64(rand::random());
     let (mut died, mut calls, mut filters, mut epochs) = (0, 0, 0, 0);
+    let (mut stops, mut forks) = (0, 0);
+    adopt_orphans();
     while died < deaths {
         let bits = LAYOUTS[filters % LAYOUTS.len()];
         let directory = directory();
@@ -504,24 +570,40 @@ fn nothing_expires_early_or_comes_back_when_processes_are_killed() {
         let mut workers: Vec<Child> = (0..WORKERS).map(begin).collect();
         let here = DEATHS_OF_A_FILTER.min(deaths - died);
         for _ in WORKERS..here.max(WORKERS) {
+            // One in a while does nothing, whatever it has begun.
+            let stopped = random.random_range(0..2 * workers.len());
+            if let Some(child) = workers.get(stopped) {
+                signal(child, Signal::SIGSTOP);
+                stops += 1;
+            }
             thread::sleep(Duration::from_millis(random.random_range(0..12)));
             let is_dead = |child: &mut Child| child.try_wait().unwrap().is_some();
             let dead = workers.iter_mut().position(is_dead);
             let worker = dead.unwrap_or_else(|| random.random_range(0..workers.len()));
             let child = &mut workers[worker];
+            // It may have to make some calls before it dies.
+            if stopped == worker && !episode.has_begun(worker as u64) {
+                signal(child, Signal::SIGCONT);
+            }
             episode.end(child, worker as u64);
             *child = episode.begin(worker as u64, random.random());
+            if let Some(child) = workers.get(stopped) {
+                signal(child, Signal::SIGCONT);
+            }
         }
         for (child, worker) in workers.iter_mut().zip(0..) {
             episode.end(child, worker);
         }
         died += here.max(WORKERS);
-        let of_worker = |worker| episode.diary.calls(worker).load(SeqCst);
-        calls += (0..WORKERS).map(of_worker).sum::<u64>();
+        let of_thread = |thread| episode.diary.calls(thread).load(SeqCst);
+        calls += (0..2 * WORKERS).map(of_thread).sum::<u64>();
         epochs += episode.filter.epoch();
+        forks += episode.diary.forks().load(SeqCst);
         episode.check();
         filters += 1;
-        println!("{died} deaths, {filters} filters, {epochs} epochs, {calls} calls");
+        println!(
+            "{died} deaths, {stops} stops, {forks} forks, {filters} filters, {epochs} epochs, {calls} calls"
+        );
     }
     assert!(epochs > 10, "{epochs} epochs");
 }

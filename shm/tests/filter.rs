@@ -6,7 +6,8 @@
 mod common;
 
 use common::{
-    builder, create, directory, fuse, growing, in_child, of_layout, open, path, role, start, text,
+    builder, create, directory, fork_for, fuse, growing, in_child, of_layout, open, path, role,
+    start, text,
 };
 use guira::{BuildError, CuckooFilter, InsertError, MergeError, SnapshotError};
 use guira_shm::{AttachError, NotAlone, OpenError, SharedFilter};
@@ -292,6 +293,8 @@ fn other_files_are_refused() {
         fs::write(&file, &good[..len]).unwrap();
         assert!(matches!(error(&file), OpenError::NotAFilter), "{len}");
     }
+    fs::write(&file, [good.as_slice(), &[0]].concat()).unwrap();
+    assert!(matches!(error(&file), OpenError::NotAFilter));
     for len in [4096, 8192, good.len() / 2, good.len() - 8] {
         fs::write(&file, &good[..len]).unwrap();
         let error = error(&file);
@@ -366,6 +369,28 @@ fn seats_are_given_back_and_are_limited() {
     );
 }
 
+/// A child that outlives its parent has no part in the parent's seat.
+#[test]
+fn a_child_does_not_keep_the_seat_of_its_parent() {
+    use std::{io::Read, mem, os::fd::AsRawFd};
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let filter = create(&file, builder(100));
+    let (mut end, writer) = std::io::pipe().unwrap();
+    assert!(in_child(|| {
+        mem::forget(open(&file));
+        let descriptor = writer.as_raw_fd();
+        fork_for(|| {
+            // SAFETY: nothing uses it in this process.
+            unsafe { nix::libc::close(descriptor) };
+            end.read(&mut [0]).is_ok()
+        });
+        true
+    }));
+    assert_eq!(filter.repair().processes, 1);
+    drop(writer);
+}
+
 #[test]
 fn as_many_can_share_a_filter_as_can_be_asked_for_and_no_more() {
     const MOST: u32 = 255;
@@ -382,6 +407,14 @@ fn as_many_can_share_a_filter_as_can_be_asked_for_and_no_more() {
     }
     for filter in &all {
         assert!((0..MOST).all(|item| filter.contains(&item)));
+    }
+    for asked in [0, MOST as usize + 1] {
+        // SAFETY: as above.
+        let refused = unsafe { SharedFilter::create_for(&file, builder(100), asked) };
+        assert!(matches!(
+            refused,
+            Err(OpenError::TooManyProcesses { asked: found, .. }) if found == asked
+        ));
     }
     let is_refused = || {
         let OpenError::Attach(AttachError::TooManyProcesses { max }) = error(&file) else {

@@ -74,23 +74,31 @@ fn set_word(file: &Path, at: u64, word: u64) {
     file.write_all_at(&word.to_ne_bytes(), 8 * at).unwrap();
 }
 
-/// A process that repairs or takes the only seat is no reason to refuse another one, which waits for it.
+/// A process that repairs or takes a seat is no reason to refuse another one, which waits for it.
 #[test]
 fn a_seat_that_another_process_looks_at_is_not_taken() {
     use nix::{
         fcntl::{FcntlArg, fcntl},
         libc,
     };
+    use std::time::{Duration, Instant};
     // The claim of the first seat.
     const CLAIM: i64 = (1 << 62) + 1;
     let directory = directory();
     let file = directory.path().join("filter");
-    for word in [0, 1] {
-        let path = file.with_extension(word.to_string());
+    // The word of the first seat is free, or left by a dead process. Or the process lives, and is about to leave.
+    for (word, seats, lives) in [
+        (0, 1, false),
+        (1, 1, false),
+        (0, 2, false),
+        (1, 2, false),
+        (0, 1, true),
+    ] {
+        let path = file.with_extension(format!("{word}{seats}{lives}"));
         // SAFETY: no other program knows the directory of this test.
-        drop(unsafe { SharedFilter::create_for(&path, builder(100), 1) }.unwrap());
-        // Free, or left by a dead process.
+        drop(unsafe { SharedFilter::create_for(&path, builder(100), seats) }.unwrap());
         set_word(&path, SEATS, word);
+        let living = lives.then(|| open(&path));
         let other = fs::File::options().read(true).write(true).open(&path);
         let other = other.unwrap();
         let range = libc::flock {
@@ -101,19 +109,45 @@ fn a_seat_that_another_process_looks_at_is_not_taken() {
             l_pid: 0,
         };
         fcntl(&other, FcntlArg::F_OFD_SETLK(&range)).unwrap();
+        let _last_seat = (seats == 2).then(|| open(&path));
         // While the claim lasts, the seat is not free.
+        let since = Instant::now();
         // SAFETY: as above.
         let refused = unsafe { SharedFilter::open(&path) };
         assert!(matches!(
             refused,
-            Err(OpenError::Attach(AttachError::TooManyProcesses { max: 1 }))
+            Err(OpenError::Attach(AttachError::TooManyProcesses { max })) if max == seats
         ));
+        assert!(since.elapsed() >= Duration::from_secs(1), "it has waited");
         std::thread::scope(|scope| {
             let opener = scope.spawn(|| open(&path).participants().in_use);
+            drop(living);
             drop(other);
-            assert_eq!(opener.join().unwrap(), 1);
+            assert_eq!(opener.join().unwrap(), seats);
         });
     }
+}
+
+/// So a process that looks at a seat twice knows whether it is the same taking.
+#[test]
+fn each_taking_of_a_seat_has_a_number() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    // SAFETY: no other program knows the directory of this test.
+    let mut filter = unsafe { SharedFilter::create_for(&file, builder(100), 1) }.unwrap();
+    for number in 1..4 {
+        assert_eq!(word(&file), number << 2 | 1);
+        drop(filter);
+        assert_eq!(word(&file), number << 2);
+        filter = open(&file);
+    }
+}
+
+/// The word of the first seat.
+fn word(file: &Path) -> u64 {
+    let bytes = fs::read(file).unwrap();
+    let at = 8 * SEATS as usize;
+    u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap())
 }
 
 /// Processes open and close a filter of one seat while others look for dead ones, and none has died.

@@ -1,5 +1,8 @@
 //! Processes that are killed: nothing that was acknowledged is lost, and nothing is left.
 //!
+//! Half of them have two threads. They are also stopped while others die, and fork children, which are
+//! killed as well.
+//!
 //! `GUIRA_SHM_DEATHS` is the number of processes to kill; a long run has 100 000. With
 //! `GUIRA_SHM_GROWING` all filters grow.
 //! In a build with `RUSTFLAGS="--cfg guira_faults"` half of them die before a step that is chosen for them.
@@ -14,10 +17,14 @@
 
 mod common;
 
-use common::{create, directory, growing, of_layout, open, path, reader, role, start, text};
+use common::{
+    adopt_orphans, create, directory, growing, in_child_that_is_killed, kill_all, of_layout, open,
+    path, reader, role, signal, start, text,
+};
 use guira::{Builder, shared::Census};
 use guira_shm::{SharedFilter, SharedReader};
 use memmap2::{MmapOptions, MmapRaw};
+use nix::sys::signal::Signal;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::{
     collections::BTreeMap,
@@ -126,6 +133,19 @@ impl Diary {
         &self[(2 * ALL + 16 * worker + 1) as usize]
     }
 
+    /// How often workers have forked, in the cache line of the calls of the first worker's first thread.
+    fn forks(&self) -> &AtomicU64 {
+        &self[(2 * ALL + 2) as usize]
+    }
+
+    /// The last call for an item, whose process was killed, has taken effect, or it has not.
+    fn resolve(&self, filter: &SharedFilter, worker: u64, number: u64) {
+        let said = self.said(worker, number);
+        if said.load(SeqCst) == UNCERTAIN {
+            said.store(u64::from(is_in(filter, &self.item(worker, number))), SeqCst);
+        }
+    }
+
     fn all_calls(&self) -> u64 {
         let threads = 0..2 * WORKERS;
         threads.map(|thread| self.calls(thread).load(SeqCst)).sum()
@@ -214,22 +234,51 @@ impl Thread<'_> {
     fn work(&self, seed: u64) {
         let mut random = StdRng::seed_from_u64(seed ^ self.thread << 63);
         die_before_a_step(&mut random);
-        let calls = self.diary.calls(2 * self.worker + self.thread);
-        let before = calls.load(SeqCst);
-        let threads = threads(self.worker);
+        let before = self.calls().load(SeqCst);
         loop {
-            let number = random.random_range(0..ITEMS / threads) * threads + self.thread;
-            match random.random_range(0..400) {
-                0 => self.filter.write_to(std::io::sink()).unwrap(),
-                1..40 => self.use_lock(random.random_range(0..LOCKS)),
-                40..160 => self.look_up(number),
-                160..300 => self.change(number, |item| self.filter.insert(item).is_ok()),
-                _ => self.change(number, |item| self.filter.insert_unique(item) == Ok(true)),
+            match random.random_range(0..1000) {
+                0 => self.fork(&mut random),
+                _ => self.call(&mut random),
             }
             // A worker that is killed sooner shows little.
-            if calls.fetch_add(1, SeqCst) == before + 100 {
+            if self.calls().fetch_add(1, SeqCst) == before + 100 {
                 self.diary.has_begun(self.worker).store(1, SeqCst);
             }
+        }
+    }
+
+    fn calls(&self) -> &AtomicU64 {
+        self.diary.calls(2 * self.worker + self.thread)
+    }
+
+    /// The numbers of the items of this thread.
+    fn numbers(&self) -> impl Iterator<Item = u64> {
+        (self.thread..ITEMS).step_by(threads(self.worker) as usize)
+    }
+
+    fn call(&self, random: &mut StdRng) {
+        let threads = threads(self.worker);
+        let number = random.random_range(0..ITEMS / threads) * threads + self.thread;
+        match random.random_range(0..400) {
+            0 => self.filter.write_to(std::io::sink()).unwrap(),
+            1..40 => self.use_lock(random.random_range(0..LOCKS)),
+            40..160 => self.look_up(number),
+            160..300 => self.change(number, |item| self.filter.insert(item).is_ok()),
+            _ => self.change(number, |item| self.filter.insert_unique(item) == Ok(true)),
+        }
+    }
+
+    /// A child makes the calls of this thread until it is killed.
+    fn fork(&self, random: &mut StdRng) {
+        let time = Duration::from_micros(random.random_range(0..1000));
+        self.diary.forks().fetch_add(1, SeqCst);
+        in_child_that_is_killed(time, || {
+            for _ in 0..1000 {
+                self.call(random);
+            }
+        });
+        for number in self.numbers() {
+            self.diary.resolve(self.filter, self.worker, number);
         }
     }
 
@@ -352,21 +401,22 @@ impl Episode<'_> {
         start("worker", &arguments)
     }
 
-    /// Kills a worker that has made some calls, unless it is dead, and resolves what it was not certain of: its
-    /// last call has taken effect, or it has not.
+    fn has_begun(&self, worker: u64) -> bool {
+        self.diary.has_begun(worker).load(SeqCst) == 1
+    }
+
+    /// Kills a worker that has made some calls, unless it is dead, and resolves what it was not certain of.
     fn end(&self, child: &mut Child, worker: u64) {
-        let has_begun = || self.diary.has_begun(worker).load(SeqCst) == 1;
-        while !has_begun() && child.try_wait().unwrap().is_none() {
+        while !self.has_begun(worker) && child.try_wait().unwrap().is_none() {
             thread::sleep(Duration::from_micros(100));
         }
-        child.kill().unwrap();
-        let status = child.wait().unwrap();
+        let status = kill_all(child);
         assert_eq!(status.signal(), Some(9), "worker {worker} has failed");
         for number in 0..ITEMS {
+            self.diary.resolve(&self.filter, worker, number);
             let said = self.diary.said(worker, number);
             let item = self.diary.item(worker, number);
             match said.load(SeqCst) {
-                UNCERTAIN => said.store(u64::from(is_in(&self.filter, &item)), SeqCst),
                 PRESENT => assert!(
                     self.filter.contains(&item) && self.reader.contains(&item),
                     "item {number} of worker {worker} is lost"
@@ -436,6 +486,8 @@ fn workers_are_killed_and_nothing_is_lost() {
     let mut random = StdRng::seed_from_u64(7);
     let mut items_of = BTreeMap::new();
     let (mut died, mut calls, mut chosen, mut filters, mut doublings) = (0, 0, 0, 0, 0);
+    let (mut stops, mut forks) = (0, 0);
+    adopt_orphans();
     while died < deaths {
         let directory = directory();
         let [file, diary] = ["filter", "diary"].map(|name| directory.path().join(name));
@@ -464,6 +516,12 @@ fn workers_are_killed_and_nothing_is_lost() {
         };
         let here = most.min(deaths - died);
         for _ in WORKERS..here.max(WORKERS) {
+            // One in a while does nothing, whatever it has begun.
+            let stopped = random.random_range(0..2 * workers.len());
+            if let Some(child) = workers.get(stopped) {
+                signal(child, Signal::SIGSTOP);
+                stops += 1;
+            }
             thread::sleep(Duration::from_millis(random.random_range(0..12)));
             // One that is dead already, or any one.
             let is_dead = |child: &mut Child| child.try_wait().unwrap().is_some();
@@ -471,13 +529,21 @@ fn workers_are_killed_and_nothing_is_lost() {
             chosen += u64::from(dead.is_some());
             let worker = dead.unwrap_or_else(|| random.random_range(0..workers.len()));
             let child = &mut workers[worker];
+            // It may have to make some calls before it dies.
+            if stopped == worker && !episode.has_begun(worker as u64) {
+                signal(child, Signal::SIGCONT);
+            }
             episode.end(child, worker as u64);
             *child = episode.begin(worker as u64, random.random());
+            if let Some(child) = workers.get(stopped) {
+                signal(child, Signal::SIGCONT);
+            }
         }
         for (child, worker) in workers.iter_mut().zip(0..) {
             episode.end(child, worker);
         }
         died += here.max(WORKERS);
+        forks += episode.diary.forks().load(SeqCst);
         calls += episode.diary.all_calls();
         let grown = episode.filter.stats().doublings;
         assert!(bits != 0 || here < 20 || grown >= 2, "{grown} doublings");
@@ -485,7 +551,8 @@ fn workers_are_killed_and_nothing_is_lost() {
         episode.check();
         filters += 1;
         println!(
-            "{died} deaths, {chosen} of them at a chosen step; {filters} filters, {doublings} doublings, {calls} calls, {:?}",
+            "{died} deaths, {chosen} of them at a chosen step; {stops} stops, {forks} forks, {filters} filters, \
+             {doublings} doublings, {calls} calls, {:?}",
             begun.elapsed()
         );
     }

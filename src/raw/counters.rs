@@ -215,3 +215,68 @@ impl From<Stats> for SmallCounters {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stats_of(add_to: impl Fn(&mut Stats)) -> [u64; 5] {
+        let mut stats = Stats::default();
+        add_to(&mut stats);
+        [
+            stats.relocations,
+            stats.longest_path,
+            stats.failed_inserts,
+            stats.retried_lookups,
+            stats.conservative_lookups,
+        ]
+    }
+
+    #[test]
+    fn small_counters_count_like_large_ones() {
+        let (large, small) = (Counters::default(), SmallCounters::default());
+        for counting in [Counting::Large(&large), Counting::Small(&small)] {
+            [2, 9, 9, 4]
+                .into_iter()
+                .for_each(|path| counting.relocated(path));
+            (0..2).for_each(|_| counting.failed());
+            (0..3).for_each(|_| counting.retried());
+            (0..4).for_each(|_| counting.conservative());
+        }
+        assert_eq!(stats_of(|stats| large.add_to(stats)), [24, 9, 2, 3, 4]);
+        assert_eq!(stats_of(|stats| small.add_to(stats)), [24, 9, 2, 3, 4]);
+        let mut both = Stats::default();
+        large.add_to(&mut both);
+        large.add_to(&mut both);
+        assert_eq!((both.relocations, both.longest_path), (48, 9));
+        let small = SmallCounters::from(both);
+        let large = Counters::from(both);
+        assert_eq!(stats_of(|stats| large.add_to(stats)), [48, 9, 4, 6, 8]);
+        assert_eq!(stats_of(|stats| small.add_to(stats)), [48, 9, 4, 6, 8]);
+    }
+
+    #[test]
+    fn small_counters_end_at_their_largest_numbers() {
+        const ENOUGH: u64 = SmallCounters::ENOUGH as u64;
+        let mut stats = Stats::default();
+        stats.relocations = u64::MAX;
+        stats.longest_path = SmallCounters::LONGEST - 1;
+        stats.retried_lookups = ENOUGH + 1;
+        stats.conservative_lookups = u64::MAX;
+        let small = SmallCounters::from(stats);
+        small.retried();
+        small.conservative();
+        let expected = [
+            u64::MAX >> 16,
+            SmallCounters::LONGEST - 1,
+            0,
+            ENOUGH,
+            ENOUGH,
+        ];
+        assert_eq!(stats_of(|stats| small.add_to(stats)), expected);
+        let small = SmallCounters::default();
+        small.relocated(SmallCounters::LONGEST + 2);
+        let expected = [SmallCounters::LONGEST + 2, SmallCounters::LONGEST, 0, 0, 0];
+        assert_eq!(stats_of(|stats| small.add_to(stats)), expected);
+    }
+}

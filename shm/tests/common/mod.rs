@@ -6,11 +6,22 @@ pub(crate) mod fuse;
 
 use guira::{Builder, CuckooFilter, ExpiringBuilder, Prefer};
 use guira_shm::{SharedExpiringFilter, SharedExpiringReader, SharedFilter, SharedReader};
-use nix::sys::{prctl::set_pdeathsig, signal::Signal};
+use nix::{
+    errno::Errno,
+    sys::{
+        prctl::{set_child_subreaper, set_pdeathsig},
+        signal::{Signal, kill, killpg},
+        wait::{WaitStatus, waitpid},
+    },
+    unistd::{ForkResult, Pid, fork},
+};
 use std::{
     env,
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
+    thread,
+    time::Duration,
 };
 
 /// The variable that has the arguments of a role.
@@ -27,8 +38,37 @@ pub(crate) fn command(role: &str, arguments: &[String]) -> Command {
     command
         .args(["--exact", role, "--nocapture", "--test-threads", "1"])
         .env(ROLE, arguments.join("\n"))
-        .stdout(Stdio::null());
+        .stdout(Stdio::null())
+        // It forks, and its children are in its group.
+        .process_group(0);
     command
+}
+
+fn group(child: &Child) -> Pid {
+    Pid::from_raw(child.id().cast_signed())
+}
+
+/// Sends a signal to a child that was started in a role, and to its own children.
+pub(crate) fn signal(child: &Child, signal: Signal) {
+    match killpg(group(child), signal) {
+        // It is dead, and has left no children.
+        Ok(()) | Err(Errno::ESRCH) => {}
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// From now on the children that a dead child leaves are children of this process.
+pub(crate) fn adopt_orphans() {
+    set_child_subreaper(true).expect("a subreaper");
+}
+
+/// Kills a child that was started in a role, and its own children, and waits until the last one is dead.
+pub(crate) fn kill_all(child: &mut Child) -> ExitStatus {
+    signal(child, Signal::SIGKILL);
+    let status = child.wait().expect("a child");
+    let children = Pid::from_raw(-group(child).as_raw());
+    while waitpid(children, None).is_ok() {}
+    status
 }
 
 /// The arguments of this process's role; `None` in the test itself.
@@ -124,15 +164,31 @@ pub(crate) fn of_layout(capacity: usize, bits: u32) -> Builder {
 
 /// Runs `child` in a child process, which shares the mapping of this one; true if it returns true.
 pub(crate) fn in_child(child: impl FnOnce() -> bool) -> bool {
-    use nix::{
-        sys::wait::{WaitStatus, waitpid},
-        unistd::{ForkResult, fork},
-    };
+    let pid = fork_for(child);
+    waitpid(pid, None).expect("the child") == WaitStatus::Exited(pid, 0)
+}
+
+/// Runs `work` in a child process, which shares the mapping of this one, and kills it after this time if it
+/// still runs.
+pub(crate) fn in_child_that_is_killed(time: Duration, work: impl FnOnce()) {
+    let pid = fork_for(|| {
+        work();
+        true
+    });
+    thread::sleep(time);
+    // It is no zombie of another process, because only this thread waits for it.
+    kill(pid, Signal::SIGKILL).expect("a child");
+    match waitpid(pid, None).expect("the child") {
+        WaitStatus::Exited(_, 0) | WaitStatus::Signaled(_, Signal::SIGKILL, _) => {}
+        status => panic!("{status:?}"),
+    }
+}
+
+/// The child process that runs `child`, and exits with 0 if that returns true.
+pub(crate) fn fork_for(child: impl FnOnce() -> bool) -> Pid {
     // SAFETY: the child only uses the filter, whose calls take no lock, and ends without a return.
     match unsafe { fork() }.expect("a process") {
-        ForkResult::Parent { child } => {
-            waitpid(child, None).expect("the child") == WaitStatus::Exited(child, 0)
-        }
+        ForkResult::Parent { child } => child,
         ForkResult::Child => {
             let is_true = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child));
             let code = i32::from(!is_true.unwrap_or(false));

@@ -6,12 +6,57 @@ const OF_MEMBER: usize = 8;
 
 /// The places of this process.
 fn places(member: usize) -> Arc<Places> {
-    let words = Places::words(MEMBERS * OF_MEMBER);
-    let memory = Arc::new(sync::zeroed(words).expect("a few bytes"));
-    let members = Seated::all(MEMBERS)[member].clone();
+    places_of(member, MEMBERS)
+}
+
+fn places_of(member: usize, members: usize) -> Arc<Places> {
+    let number = members * OF_MEMBER;
+    let memory = Arc::new(sync::zeroed(Places::words(number)).expect("a few bytes"));
+    let members = Seated::all(members)[member].clone();
     let mut parts = Parts::new(memory, 0);
-    let places = Places::in_words(MEMBERS * OF_MEMBER, OF_MEMBER, members, &mut parts);
+    let places = Places::in_words(number, OF_MEMBER, members, &mut parts);
     Arc::new(places.expect("enough words"))
+}
+
+/// The last place of each word of bits, and of all words, is like any other one.
+#[test]
+fn the_last_place_of_each_process_counts() {
+    const MANY: usize = MAX_LINES / OF_MEMBER;
+    for member in 0..MANY {
+        let places = places_of(member, MANY);
+        let mut taken: Vec<_> = (0..OF_MEMBER).filter_map(|_| places.take()).collect();
+        let last = taken.pop().expect("eight places");
+        assert_eq!(last.number, (member + 1) * OF_MEMBER - 1);
+        taken.iter().for_each(Place::end);
+        last.enter(1);
+        let at_hand = places.at_hand();
+        assert!(!at_hand.are_idle() && !at_hand.permit(0, 2), "{member}");
+        assert!(at_hand.permit(2, 3), "{member}");
+        assert_eq!(places.end_of(member), 1);
+        assert!(at_hand.are_idle() && at_hand.permit(0, 2), "{member}");
+    }
+}
+
+/// Threads that help a scan may be late: in a chunk, in a pass, or in the scan.
+#[test]
+fn what_a_late_thread_says_changes_nothing() {
+    let places = places(1);
+    let at_hand = places.at_hand();
+    let first = places.take().expect("a seat");
+    first.leave(3);
+    first.enter(2);
+    assert!(at_hand.permit(0, 3) && !at_hand.permit(3, 4));
+    let pass = first.of_next_pass();
+    pass.enter(0);
+    first.leave(4);
+    assert!(at_hand.permit(1, 5) && !at_hand.permit(0, 1));
+    pass.leave(0);
+    first.end();
+    let second = places.take().expect("a seat");
+    assert!(at_hand.permit(0, 1), "it has not begun");
+    pass.enter(4);
+    assert!(at_hand.permit(0, 4), "it has not begun");
+    second.end();
 }
 
 /// A move may cross no chunk that is being scanned, and none that is scanned and one that is not.

@@ -1,36 +1,11 @@
 use super::*;
 use crate::{
-    memory::Memory,
-    raw::{crew::tests::Seated, shared::SharedPlace},
-    sync,
-    table::{
-        Levels,
-        layout::{F15x4, Shared},
+    raw::{
+        crew::tests::{L, Raw, Seated, processes, says},
+        tests::{put, word_at},
     },
+    sync::Ordering,
 };
-use std::sync::Arc;
-
-type Raw = RawFilter<Shared<F15x4>>;
-
-const BUCKETS: usize = 64;
-
-/// The filter of each process.
-fn processes(number: usize) -> (Vec<Arc<Seated>>, Vec<Raw>) {
-    let memory: Arc<dyn Memory> = Arc::new(sync::zeroed(1 << 14).expect("memory"));
-    let all = Seated::all(number);
-    let filter = |members: &Arc<Seated>| {
-        let place = SharedPlace {
-            memory: memory.clone(),
-            start: 0,
-            most_members: number,
-            members: members.clone(),
-            own: Arc::new(sync::zeroed(2).expect("a few bytes")),
-        };
-        Raw::in_words(BUCKETS, Levels::FIXED, 0, place).expect("enough words")
-    };
-    let filters = all.iter().map(filter).collect();
-    (all, filters)
-}
 
 /// This process dies while `threads` of its threads hold the stripe of the class.
 fn dies_in_holds(process: &Seated, raw: &Raw, class: Class, threads: usize) {
@@ -45,7 +20,8 @@ fn dies_in_holds(process: &Seated, raw: &Raw, class: Class, threads: usize) {
     process.die();
 }
 
-/// The hold of a living process stands, whether its lines are above those of the dead one or below.
+/// The hold of a living process stands, whether its lines are above those of the dead one or below. Here it
+/// is in the last line of the process.
 #[test]
 fn a_repair_leaves_the_holds_of_the_living() {
     const DEAD: usize = 1;
@@ -55,8 +31,8 @@ fn a_repair_leaves_the_holds_of_the_living() {
         let stripe = raw.versions.of(class);
         let crew = raw.crew().expect("processes share it");
         {
-            let taken = crew.take_line().expect("a line");
-            let line = taken.for_moves();
+            let taken: Vec<_> = std::iter::from_fn(|| crew.take_line()).collect();
+            let line = taken.last().expect("lines").for_moves();
             let _hold = line.hold(stripe, raw.versions.number_of(class));
             dies_in_holds(&all[DEAD], &filters[DEAD], class, 1);
             let repaired = raw.repair(DEAD);
@@ -69,10 +45,10 @@ fn a_repair_leaves_the_holds_of_the_living() {
     }
 }
 
-/// As many as there are of one process, or of several dead ones.
+/// As many as there are of one process, which can be one for each of its lines, or of several dead ones.
 #[test]
 fn a_repair_ends_all_holds_of_the_dead() {
-    for threads in 1..=3 {
+    for threads in [1, 2, 3, 32] {
         let (all, filters) = processes(4);
         let class = filters[0].class(7);
         for dead in [1, 3] {
@@ -81,7 +57,172 @@ fn a_repair_ends_all_holds_of_the_dead() {
         let repaired = filters[0].repair(1);
         assert_eq!((repaired.left, repaired.holds), (0, 1));
         assert!(!filters[0].versions.of(class).is_held());
+        // The next process with the seat has begun nothing.
+        all[1].alive[1].store(true, Ordering::Release);
         assert_eq!(filters[0].repair(3).left, 0);
         assert_eq!(filters[0].census().holds, 0);
     }
+}
+
+/// What a dead process has recorded is gone after its repair, in all its lines.
+#[test]
+fn a_repair_clears_the_lines_of_the_dead() {
+    const DEAD: usize = 1;
+    let (all, filters) = processes(3);
+    let (raw, class) = (&filters[DEAD], filters[0].class(7));
+    let crew = raw.crew().expect("processes share it");
+    let hop = raw.hop_out_of(class.p, Entry::untagged(class.fingerprint));
+    let taken: Vec<_> = std::iter::from_fn(|| crew.take_line()).collect();
+    for taken in &taken {
+        let line = taken.for_moves();
+        for hand in HANDS {
+            line.record_move::<L>(hand, hop);
+        }
+        line.record_stripe(raw.versions.number_of(class));
+        taken.record_reservation::<L>(class);
+        assert!(!says(crew, taken).contains(&0));
+    }
+    all[DEAD].die();
+    let repaired = filters[0].repair(DEAD);
+    let expected = Repaired {
+        processes: 1,
+        ..Repaired::default()
+    };
+    assert_eq!(repaired, expected, "there were only records");
+    for taken in taken {
+        assert_eq!(says(crew, &taken), [0; 4]);
+    }
+}
+
+/// A reservation belongs to one line, in either bucket of its class.
+#[test]
+fn a_repair_drops_the_reservations_of_the_dead_only() {
+    const DEAD: usize = 1;
+    let (_, filters) = processes(2);
+    let (raw, class) = (&filters[0], filters[0].class(7));
+    let [living, dead] = [0, DEAD].map(|member| {
+        let crew = filters[member].crew().expect("processes share it");
+        crew.take_line().expect("a line")
+    });
+    for bucket in [class.p, class.q] {
+        for (owner, dropped) in [(&living, 0), (&dead, 1)] {
+            let reserved = Word::<L>::EMPTY.with_reservation(owner.token());
+            put(raw, bucket, reserved.expect("it is empty"));
+            dead.record_reservation::<L>(class);
+            assert_eq!(raw.repair(DEAD).reservations, dropped);
+            let left = raw.table.load_for_update(class.fingerprint, bucket).token();
+            assert_eq!(left, (dropped == 0).then(|| owner.token()));
+            put(raw, bucket, Word::<L>::EMPTY);
+        }
+    }
+}
+
+/// Wherever its mover has died, a copy is in one bucket afterwards, or in none if a remove has killed it.
+#[test]
+fn a_repair_ends_a_move_in_each_of_its_states() {
+    const DEAD: usize = 1;
+    let (_, filters) = processes(2);
+    let (raw, class) = (&filters[0], filters[0].class(7));
+    let entry = Entry::untagged(class.fingerprint);
+    let empty = Word::<L>::EMPTY;
+    let copy = empty.plus(entry);
+    let marked = |mark| empty.plus_marked(entry, mark).expect("it is empty");
+    let crew = filters[DEAD].crew().expect("processes share it");
+    let taken = crew.take_line().expect("a line");
+    let line = taken.for_moves();
+    // The words before the repair and after it, and whether it retracts or completes the move.
+    let states = [
+        ([copy, empty], [copy, empty], [0, 0]),
+        ([copy, marked(Mark::Outline)], [copy, empty], [1, 0]),
+        ([copy, marked(Mark::Shadow)], [copy, empty], [1, 0]),
+        (
+            [marked(Mark::Trailing), marked(Mark::Shadow)],
+            [empty, copy],
+            [0, 1],
+        ),
+        (
+            [marked(Mark::Trailing), marked(Mark::Delivered)],
+            [empty, copy],
+            [0, 1],
+        ),
+        (
+            [marked(Mark::Trailing), marked(Mark::Killed)],
+            [empty, empty],
+            [0, 1],
+        ),
+        ([empty, marked(Mark::Delivered)], [empty, copy], [0, 1]),
+        ([empty, marked(Mark::Killed)], [empty, empty], [0, 1]),
+    ];
+    for ((before, after, done), hand) in states
+        .iter()
+        .flat_map(|state| HANDS.map(|hand| (state, hand)))
+    {
+        for (from, to) in [(class.p, class.q), (class.q, class.p)] {
+            let hop = raw.hop_out_of(from, entry);
+            for has_gate in [false, true] {
+                put(raw, from, before[0]);
+                put(raw, to, before[1]);
+                // Without the gate, another line has made the marks.
+                if has_gate {
+                    assert!(line.enter::<L>(hand, hop));
+                } else {
+                    line.record_move::<L>(hand, hop);
+                }
+                let repaired = raw.repair(DEAD);
+                let (expected, counts) = if has_gate {
+                    (after, *done)
+                } else {
+                    (before, [0, 0])
+                };
+                assert_eq!([word_at(raw, from), word_at(raw, to)], *expected);
+                assert_eq!([repaired.retracted, repaired.completed], counts);
+                assert_eq!(repaired.gates, usize::from(has_gate));
+                assert_eq!(crew.taken_gates(), 0);
+            }
+        }
+    }
+}
+
+/// Lines are words that any process may have written.
+#[test]
+fn a_repair_leaves_out_moves_that_cannot_be() {
+    const DEAD: usize = 1;
+    let (_, filters) = processes(2);
+    let raw = &filters[0];
+    let crew = raw.crew().expect("processes share it");
+    let first = crew.lines_of(DEAD).start;
+    for gate in &*crew.gates {
+        gate.store(first as u64, Ordering::Release);
+    }
+    let buckets = raw.table.buckets() as u64;
+    for entry in [
+        0,
+        1,
+        L::LARGEST_ENTRY,
+        L::LARGEST_ENTRY + 1,
+        u64::from(u32::MAX),
+    ] {
+        for bucket in [0, buckets - 1, buckets, u64::from(u32::MAX)] {
+            for at in 0..4 {
+                crew.word(first, at)
+                    .store(entry << 32 | bucket, Ordering::Release);
+            }
+            let repaired = raw.repair(DEAD);
+            assert_eq!((repaired.retracted, repaired.completed), (0, 0));
+        }
+    }
+}
+
+/// The scans of a process end with it, and are counted.
+#[test]
+fn a_repair_ends_the_scans_of_the_dead() {
+    let (_, filters) = processes(2);
+    let crew = filters[1].crew().expect("processes share it");
+    for _ in 0..2 {
+        std::mem::forget(crew.places.take().expect("a seat"));
+    }
+    assert_eq!(filters[0].repair(1).scans, 2);
+    assert_eq!(filters[0].repair(1).scans, 0);
+    let places = &filters[0].crew().expect("processes share it").places;
+    assert!(places.at_hand().are_idle());
 }
