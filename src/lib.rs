@@ -158,6 +158,7 @@ mod concurrent_tests;
 mod contains_iter;
 mod digest;
 mod error;
+mod estimate;
 mod extend;
 mod fault;
 mod filter;
@@ -188,7 +189,11 @@ mod union;
 pub use crate::{
     builder::{Builder, ExpiringBuilder, Prefer},
     contains_iter::{ContainsHashIter, ContainsIter},
-    error::{BatchError, BuildError, InsertError, MergeError, Mismatch, SnapshotError},
+    error::{
+        BatchError, BuildError, Difference, InsertError, LoadError, MergeError, Mismatch,
+        SnapshotError,
+    },
+    estimate::{Estimate, Size},
     filter::{CuckooFilter, ExpiringFilter, Filter},
     hash::{SeededHasher, SeededState},
     lifetime::{Expiring, Forever, Lifetime},
