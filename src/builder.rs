@@ -70,6 +70,24 @@ const DEFAULT_CAPACITY: usize = 1024;
 const DEFAULT_EPOCHS: u32 = 12;
 
 impl CuckooFilter {
+    /// Configures a filter.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::builder()
+    ///     .capacity(10_000)
+    ///     .max_capacity(1_000_000)
+    ///     .false_positive_rate(0.01)
+    ///     .build()?;
+    /// assert_eq!(filter.max_capacity(), 1_000_000);
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder::new(Duration::ZERO, 0)
+    }
+
     /// Makes a filter for `capacity` distinct items, with a false-positive rate of at most 0.1 %
     /// and a random seed.
     ///
@@ -93,24 +111,6 @@ impl CuckooFilter {
             Ok(filter) => filter,
             Err(error) => panic!("{error}"),
         }
-    }
-
-    /// Configures a filter.
-    ///
-    /// ```
-    /// use guira::CuckooFilter;
-    ///
-    /// let filter = CuckooFilter::builder()
-    ///     .capacity(10_000)
-    ///     .max_capacity(1_000_000)
-    ///     .false_positive_rate(0.01)
-    ///     .build()?;
-    /// assert_eq!(filter.max_capacity(), 1_000_000);
-    /// # Ok::<(), guira::BuildError>(())
-    /// ```
-    #[must_use]
-    pub fn builder() -> Builder {
-        Builder::new(Duration::ZERO, 0)
     }
 }
 

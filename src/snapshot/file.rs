@@ -72,15 +72,6 @@ impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
             out.flush()
         })
     }
-
-    /// [`load`](Filter::load) for a filter that used `hasher`.
-    ///
-    /// # Errors
-    ///
-    /// As [`load`](Filter::load).
-    pub fn load_with_hasher(path: impl AsRef<Path>, hasher: S) -> Result<Self, SnapshotError> {
-        Loaded::<T>::read(path.as_ref())?.finish(|_| hasher)
-    }
 }
 
 impl<T: Lifetime> Filter<SeededState, T> {
@@ -114,6 +105,17 @@ impl<T: Lifetime> Filter<SeededState, T> {
     /// is [truncated](SnapshotError::Truncated).
     pub fn load(path: impl AsRef<Path>) -> Result<Self, SnapshotError> {
         Loaded::<T>::read(path.as_ref())?.finish(SeededState::new)
+    }
+}
+
+impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
+    /// [`load`](Filter::load) for a filter that used `hasher`.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Filter::load).
+    pub fn load_with_hasher(path: impl AsRef<Path>, hasher: S) -> Result<Self, SnapshotError> {
+        Loaded::<T>::read(path.as_ref())?.finish(|_| hasher)
     }
 }
 
