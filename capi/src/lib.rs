@@ -26,6 +26,8 @@ mod batch;
 #[allow(unsafe_code)]
 mod bytes;
 #[allow(unsafe_code)]
+mod estimate;
+#[allow(unsafe_code)]
 pub mod expiring;
 #[allow(unsafe_code)]
 pub mod filter;
@@ -43,6 +45,7 @@ mod stream;
 
 pub use batch::{ITEMS_HASHES, ITEMS_PACKED, ITEMS_ROWS, Items};
 pub use bytes::{Bytes, guira_bytes_free};
+pub use estimate::{Estimate, guira_estimate};
 pub use expiring::Expiring;
 pub use filter::Filter;
 pub use options::{ExpiringOptions, Options, PREFER_SPACE, PREFER_SPEED};
