@@ -117,7 +117,7 @@ commit_of_header() {
     fail "no commit has the header $1: if the clone is shallow, run git fetch --unshallow"
 }
 
-tests=(c/filter.c c/time.c c/arguments.c c/memory.c c/shared.c cpp/classes.cpp)
+tests=(c/filter.c c/time.c c/arguments.c c/estimate.c c/memory.c c/shared.c cpp/classes.cpp)
 for source in "${tests[@]}"; do
     name=$(basename "${source%.*}")
     say "$source: shared, static"
@@ -142,7 +142,7 @@ git archive "$commit" | tar x -C "$oldest"
     ln -sf "$soname" libguira.so
 )
 headers=("-I$oldest/capi/include")
-for source in c/filter.c c/time.c c/arguments.c c/memory.c cpp/classes.cpp; do
+for source in c/filter.c c/time.c c/arguments.c c/estimate.c c/memory.c cpp/classes.cpp; do
     name=$(basename "${source%.*}")-oldest
     built "$name" "$oldest/capi/tests/$source" "-L$oldest" -lguira -lpthread
     for directory in "$oldest" "$installed/lib"; do LD_LIBRARY_PATH=$directory run "$name"; done
@@ -155,7 +155,7 @@ grind=(valgrind --quiet --leak-check=full "--show-leak-kinds=$leaks" "--errors-f
 for name in filter time arguments shared classes; do run "$name" "${grind[@]}"; done
 
 say "the address sanitizer, and that of undefined behaviour"
-for source in c/filter.c c/time.c c/arguments.c c/shared.c cpp/classes.cpp; do
+for source in c/filter.c c/time.c c/arguments.c c/estimate.c c/shared.c cpp/classes.cpp; do
     name=$(basename "${source%.*}")
     built "$name-sanitized" "capi/tests/$source" -fsanitize=address,undefined -fno-sanitize-recover=all "${static[@]}"
     run "$name-sanitized"

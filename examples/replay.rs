@@ -24,9 +24,8 @@ use guira::ExpiringFilter;
 use std::{
     env,
     error::Error,
-    ffi::OsStr,
     fmt, fs,
-    io::{self, BufRead, BufReader, BufWriter, ErrorKind, Write},
+    io::{self, BufRead, BufReader, ErrorKind, Write},
     path::Path,
     process::ExitCode,
     time::Duration,
@@ -112,19 +111,8 @@ impl Receiver {
         }
     }
 
-    /// The file contains the seed, so no other user may read it.
     fn save(&self, now: Duration, path: &Path) -> io::Result<()> {
-        let mut name = path.file_name().unwrap_or(OsStr::new("seen")).to_owned();
-        name.push(".new");
-        let new = path.with_file_name(name);
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = BufWriter::new(options.open(&new)?);
-        self.seen.write_to_at(&mut file, || now)?;
-        file.into_inner()?.sync_all()?;
-        fs::rename(new, path)
+        self.seen.save_at(path, || now)
     }
 }
 

@@ -1,7 +1,11 @@
 //! The configuration of a filter.
 
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+mod load;
+
 use crate::{
     error::BuildError,
+    estimate::Estimate,
     filter::{CuckooFilter, ExpiringFilter, Filter},
     geometry::{COUNTER_BITS, Geometry, rate_asked},
     hash::SeededState,
@@ -46,6 +50,12 @@ pub struct Builder<S = SeededState, T: Lifetime = Forever> {
     ttl: Duration,
     epochs: u32,
     hasher: S,
+    /// Makes the hasher from the seed of a saved filter, if the caller has chosen none.
+    #[cfg_attr(
+        all(target_family = "wasm", target_os = "unknown"),
+        expect(dead_code, reason = "filters are loaded from files")
+    )]
+    reseed: Option<fn(u64) -> S>,
     lifetime: PhantomData<T>,
 }
 
@@ -60,6 +70,24 @@ const DEFAULT_CAPACITY: usize = 1024;
 const DEFAULT_EPOCHS: u32 = 12;
 
 impl CuckooFilter {
+    /// Configures a filter.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::builder()
+    ///     .capacity(10_000)
+    ///     .max_capacity(1_000_000)
+    ///     .false_positive_rate(0.01)
+    ///     .build()?;
+    /// assert_eq!(filter.max_capacity(), 1_000_000);
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder::new(Duration::ZERO, 0)
+    }
+
     /// Makes a filter for `capacity` distinct items, with a false-positive rate of at most 0.1 %
     /// and a random seed.
     ///
@@ -83,24 +111,6 @@ impl CuckooFilter {
             Ok(filter) => filter,
             Err(error) => panic!("{error}"),
         }
-    }
-
-    /// Configures a filter.
-    ///
-    /// ```
-    /// use guira::CuckooFilter;
-    ///
-    /// let filter = CuckooFilter::builder()
-    ///     .capacity(10_000)
-    ///     .max_capacity(1_000_000)
-    ///     .false_positive_rate(0.01)
-    ///     .build()?;
-    /// assert_eq!(filter.max_capacity(), 1_000_000);
-    /// # Ok::<(), guira::BuildError>(())
-    /// ```
-    #[must_use]
-    pub fn builder() -> Builder {
-        Builder::new(Duration::ZERO, 0)
     }
 }
 
@@ -160,6 +170,7 @@ impl<T: Lifetime> Builder<SeededState, T> {
             ttl,
             epochs,
             hasher: SeededState::random(),
+            reseed: Some(SeededState::new),
             lifetime: PhantomData,
         }
     }
@@ -186,6 +197,7 @@ impl<T: Lifetime> Builder<SeededState, T> {
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.hasher = SeededState::new(seed);
+        self.reseed = None;
         self
     }
 }
@@ -367,6 +379,7 @@ impl<S, T: Lifetime> Builder<S, T> {
             ttl,
             epochs,
             hasher: _,
+            reseed: _,
             lifetime,
         } = self;
         Builder {
@@ -379,6 +392,7 @@ impl<S, T: Lifetime> Builder<S, T> {
             ttl,
             epochs,
             hasher,
+            reseed: None,
             lifetime,
         }
     }
@@ -401,6 +415,35 @@ impl<S, T: Lifetime> Builder<S, T> {
     /// [`BuildError`] names the setting that cannot be met, and the allowed range.
     /// [`BuildError::Memory`] if the allocator refuses the memory for the table.
     pub fn build(self) -> Result<Filter<S, T>, BuildError> {
+        let (geometry, window) = self.plan()?;
+        let buckets = geometry.buckets;
+        Filter::empty(self.hasher, &geometry, window).ok_or(BuildError::Memory { buckets })
+    }
+
+    /// What the filter will take at each size: bytes, items, copies, and the rate. Nothing is allocated for
+    /// the table.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let builder = CuckooFilter::builder().capacity(10_000_000).false_positive_rate(0.001);
+    /// let estimate = builder.estimate()?;
+    /// assert_eq!(estimate.bytes(), builder.build()?.memory_usage());
+    /// assert!(estimate.bits_per_item() < 17.0);
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`build`](Self::build), except for [`BuildError::Memory`].
+    pub fn estimate(&self) -> Result<Estimate, BuildError> {
+        let (geometry, window) = self.plan()?;
+        let inline = size_of::<Filter<S, T>>();
+        Ok(Estimate::of(&geometry, window, inline))
+    }
+
+    /// The size of the filter, and what it is asked to remember.
+    pub(crate) fn plan(&self) -> Result<(Geometry, Window), BuildError> {
         if self.capacity == 0 {
             return Err(BuildError::ZeroCapacity);
         }
@@ -413,15 +456,25 @@ impl<S, T: Lifetime> Builder<S, T> {
         if T::EXPIRES {
             check(window)?;
         }
-        let geometry = self.geometry()?;
-        let buckets = geometry.buckets;
-        Filter::empty(self.hasher, &geometry, window).ok_or(BuildError::Memory { buckets })
+        Ok((self.geometry()?, window))
     }
 
     fn geometry(&self) -> Result<Geometry, BuildError> {
+        let (max_capacity, counter_bits) = (self.max_capacity, self.counter_bits);
+        self.geometry_for(self.capacity, max_capacity, self.epochs, counter_bits)
+    }
+
+    /// The geometry for these numbers instead of those of the builder.
+    fn geometry_for(
+        &self,
+        capacity: usize,
+        max_capacity: Option<usize>,
+        epochs: u32,
+        counter_bits: Option<u32>,
+    ) -> Result<Geometry, BuildError> {
         let rate = rate_asked(self.rate, self.fingerprint_bits);
-        let (capacity, bits, epochs) = (self.capacity, self.fingerprint_bits, self.epochs);
-        match (self.max_capacity, self.counter_bits, self.prefer) {
+        let bits = self.fingerprint_bits;
+        match (max_capacity, counter_bits, self.prefer) {
             (None, ..) if T::EXPIRES => Geometry::expiring(capacity, epochs, rate, bits),
             (Some(max), ..) if T::EXPIRES => {
                 Geometry::growable_expiring(capacity, max, epochs, rate, bits)

@@ -154,25 +154,6 @@ impl<I: Iterator<Item: Hash>, S: BuildHasher> Iterator for Hashes<'_, I, S> {
 }
 
 impl<S, T: Lifetime> Filter<S, T> {
-    /// [`contains_iter`](Self::contains_iter) by hash. All 64 bits of a hash must be as good as
-    /// random.
-    ///
-    /// ```
-    /// use guira::CuckooFilter;
-    ///
-    /// let filter = CuckooFilter::with_capacity(100);
-    /// filter.insert("ani")?;
-    /// let hashes = ["ani", "koel"].map(|name| filter.hash_of(name));
-    /// assert!(filter.contains_hash_iter(hashes).eq([true, false]));
-    /// # Ok::<(), guira::InsertError>(())
-    /// ```
-    pub fn contains_hash_iter<H>(&self, hashes: H) -> ContainsHashIter<'_, H::IntoIter, T>
-    where
-        H: IntoIterator<Item = u64>,
-    {
-        ContainsHashIter::new(&self.raw, hashes.into_iter())
-    }
-
     /// Whether each of `items` is present, in order, as [`contains`](Self::contains).
     ///
     /// This is the fastest way to look up a long sequence: it fetches the words of later items while
@@ -210,5 +191,24 @@ impl<S, T: Lifetime> Filter<S, T> {
             hasher: &self.hasher,
         };
         ContainsIter(self.contains_hash_iter(hashes))
+    }
+
+    /// [`contains_iter`](Self::contains_iter) by hash. All 64 bits of a hash must be as good as
+    /// random.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(100);
+    /// filter.insert("ani")?;
+    /// let hashes = ["ani", "koel"].map(|name| filter.hash_of(name));
+    /// assert!(filter.contains_hash_iter(hashes).eq([true, false]));
+    /// # Ok::<(), guira::InsertError>(())
+    /// ```
+    pub fn contains_hash_iter<H>(&self, hashes: H) -> ContainsHashIter<'_, H::IntoIter, T>
+    where
+        H: IntoIterator<Item = u64>,
+    {
+        ContainsHashIter::new(&self.raw, hashes.into_iter())
     }
 }

@@ -1,9 +1,11 @@
 //! What can go wrong. Each error is printed once: its text does not repeat that of its source.
 
 mod build;
+mod load;
 mod snapshot;
 
 pub use build::BuildError;
+pub use load::{Difference, LoadError};
 pub use snapshot::SnapshotError;
 use std::{error::Error, fmt, time::Duration};
 

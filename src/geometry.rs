@@ -390,6 +390,12 @@ impl Geometry {
             .rate(self.capacity_at(level) as f64 / slots as f64, level)
     }
 
+    /// The highest rate of any level.
+    pub(crate) fn highest_rate(&self) -> f64 {
+        let rates = (0..=self.series.levels).map(|level| self.rate_at(level));
+        rates.fold(0.0, f64::max)
+    }
+
     /// The geometry that a snapshot claims, if it can exist.
     pub(crate) fn from_snapshot(
         (fingerprint_bits, prefixes, slots, levels): (u32, u32, usize, u32),

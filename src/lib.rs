@@ -26,7 +26,9 @@
 //! | [`CuckooFilter`] | a filter of a fixed size, or one that [grows](#growth); made by [`Builder`] |
 //! | [`ExpiringFilter`] | a filter whose items [expire](#expiry), of a fixed size or one that grows; made by [`Builder`], too |
 //! | [`Filter`] | both of them: their common methods |
-//! | [`InsertError`], [`BatchError`], [`BuildError`], [`MergeError`], [`SnapshotError`] | what can go wrong, with the values involved |
+//! | [`Estimate`] | what a filter will take, before it is made |
+//! | [`save`](CuckooFilter::save), [`load`](Builder::load) | a filter in a file, across restarts |
+//! | [`InsertError`], [`BatchError`], [`BuildError`], [`MergeError`], [`SnapshotError`], [`LoadError`] | what can go wrong, with the values involved |
 //! | [`SnapshotDecoder`] | builds a filter from a snapshot that arrives in pieces |
 //! | [`Stats`] | what a filter has done, for metrics |
 //! | [`SeededState`] | the default hasher |
@@ -74,11 +76,17 @@
 //! use guira::ExpiringFilter;
 //! use std::time::Duration;
 //!
-//! let seen = ExpiringFilter::builder(Duration::from_secs(3600)) // the TTL
+//! let minutes = |minutes| Duration::from_secs(60 * minutes);
+//! let seen = ExpiringFilter::builder(minutes(60)) // the TTL
 //!     .capacity(1_000_000) // distinct items per TTL
 //!     .build()?;
+//! seen.tick_at(|| minutes(0)); // a clock of the caller, for an exact example
 //! assert!(seen.insert_unique("event-1")?); // the first time within an hour
 //! assert!(!seen.insert_unique("event-1")?); // a repeat
+//! for now in 1..=65 {
+//!     seen.tick_at(|| minutes(now));
+//! }
+//! assert!(seen.insert_unique("event-1")?); // it has expired
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -149,24 +157,42 @@ mod pages {
     struct Guide;
 }
 
+// The methods of a filter are documented in the order of these modules.
 mod builder;
+
+mod filter;
+
+mod contains_iter;
+
+mod extend;
+
+mod snapshot;
+
+mod header;
+
+mod digest;
+
+mod merge;
+
+mod union;
+
+mod state;
+
+mod stats;
+
+// The other modules.
 mod clock;
 #[cfg(guira_coherence)]
 pub mod coherence;
 #[cfg(all(test, not(any(guira_loom, guira_shuttle))))]
 mod concurrent_tests;
-mod contains_iter;
-mod digest;
 mod error;
-mod extend;
+mod estimate;
 mod fault;
-mod filter;
 mod geometry;
 mod hash;
-mod header;
 mod lifetime;
 mod memory;
-mod merge;
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 pub mod model;
 mod raw;
@@ -175,20 +201,21 @@ mod serde;
 #[cfg(feature = "shared")]
 #[doc(hidden)]
 pub mod shared;
-mod snapshot;
-mod stats;
 mod step;
 mod sync;
 mod table;
 mod threads;
 #[cfg(guira_loom)]
 mod trace;
-mod union;
 
 pub use crate::{
     builder::{Builder, ExpiringBuilder, Prefer},
     contains_iter::{ContainsHashIter, ContainsIter},
-    error::{BatchError, BuildError, InsertError, MergeError, Mismatch, SnapshotError},
+    error::{
+        BatchError, BuildError, Difference, InsertError, LoadError, MergeError, Mismatch,
+        SnapshotError,
+    },
+    estimate::{Estimate, Size},
     filter::{CuckooFilter, ExpiringFilter, Filter},
     hash::{SeededHasher, SeededState},
     lifetime::{Expiring, Forever, Lifetime},

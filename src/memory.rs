@@ -178,6 +178,9 @@ pub(crate) trait Kind: Copy + Send + Sync + Debug + 'static {
     /// A value that only filters of a fixed size have.
     type IfFixed<T: Send + Sync + 'static>: Extra<T>;
 
+    /// True if it can grow.
+    const GROWS: bool;
+
     /// A value that only filters that can grow have.
     type IfGrowing<T: Send + Sync + 'static>: Extra<T>;
 }
@@ -187,6 +190,7 @@ pub(crate) trait Kind: Copy + Send + Sync + Debug + 'static {
 pub(crate) struct Fixed;
 
 impl Kind for Fixed {
+    const GROWS: bool = false;
     type IfFixed<T: Send + Sync + 'static> = Present<T>;
     type IfGrowing<T: Send + Sync + 'static> = Nothing;
 }
@@ -196,6 +200,7 @@ impl Kind for Fixed {
 pub(crate) struct CanGrow;
 
 impl Kind for CanGrow {
+    const GROWS: bool = true;
     type IfFixed<T: Send + Sync + 'static> = Nothing;
     type IfGrowing<T: Send + Sync + 'static> = Present<T>;
 }

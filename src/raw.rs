@@ -162,6 +162,19 @@ impl<L: Layout> RawFilter<L> {
         self.table.bytes() + self.versions.bytes() + self.len.bytes() + repeats
     }
 
+    /// The [`bytes`](Self::bytes) of a filter with planes of `buckets` buckets that has doubled so often.
+    pub(crate) fn bytes_for(buckets: usize, doublings: u32) -> usize {
+        let words = buckets << doublings;
+        let repeats = match L::COUNTER_BITS {
+            0 => 0,
+            _ => size_of::<Repeats<L::Kind>>() + Repeats::<L::Kind>::bytes_for(words),
+        };
+        Table::<L>::bytes_for(buckets, doublings)
+            + Versions::<L::Storage>::bytes_for(buckets)
+            + Len::<L::Storage, L::Kind>::bytes_for(words)
+            + repeats
+    }
+
     /// What threads share.
     #[cfg(guira_coherence)]
     pub(crate) fn fields(&self) -> Vec<crate::coherence::Field> {

@@ -7,6 +7,8 @@
 pub(crate) mod assembly;
 pub(crate) mod decode;
 pub(crate) mod decoder;
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+pub(crate) mod file;
 pub(crate) mod header;
 pub(crate) mod passes;
 mod place;

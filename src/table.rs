@@ -191,6 +191,15 @@ impl<L: Layout> Table<L> {
         size_of_val(&*self.first.words) + growth.map_or(0, of_growth)
     }
 
+    /// The [`bytes`](Self::bytes) of a filter with planes of `buckets` buckets that has doubled so often.
+    pub(crate) fn bytes_for(buckets: usize, doublings: u32) -> usize {
+        let growth = match L::GROWS {
+            true => size_of::<Growth<L>>() + Segments::<L::Storage>::bytes_for(buckets, doublings),
+            false => 0,
+        };
+        buckets * size_of::<AtomicU64>() + growth
+    }
+
     /// Empties the filter and gives back the memory of its growth.
     pub(crate) fn clear(&mut self) {
         let levels = self.levels();

@@ -26,6 +26,8 @@ mod batch;
 #[allow(unsafe_code)]
 mod bytes;
 #[allow(unsafe_code)]
+mod estimate;
+#[allow(unsafe_code)]
 pub mod filter;
 mod guard;
 mod lifetime;
@@ -40,6 +42,7 @@ mod stream;
 
 pub use batch::{ITEMS_HASHES, ITEMS_PACKED, ITEMS_ROWS, Items};
 pub use bytes::{Bytes, guira_bytes_free};
+pub use estimate::{Estimate, guira_estimate};
 pub use filter::Filter;
 pub use options::{Options, PREFER_SPACE, PREFER_SPEED};
 pub use status::{Status, guira_last_message, guira_version};

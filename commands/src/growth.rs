@@ -1,7 +1,7 @@
 //! How far a filter grows.
 
 use crate::{Options, Wanted, Window};
-use guira::{BuildError, Builder, CuckooFilter, ExpiringBuilder, ExpiringFilter};
+use guira::{BuildError, Builder, CuckooFilter, Estimate, ExpiringBuilder, ExpiringFilter, Size};
 use thiserror::Error;
 
 /// A filter that grows has room for this number of times its capacity, unless its client requested
@@ -28,11 +28,6 @@ const PARTS: usize = 32;
 /// Bytes of a bucket, and the most items that it holds in any layout.
 const BUCKET_BYTES: usize = 8;
 const BUCKET_SLOTS: usize = 6;
-
-/// Where the header of a filter says how often the filter can double, and that of one with a window: see
-/// `docs/FORMAT.md`.
-const DOUBLINGS: usize = 14;
-const DOUBLINGS_OF_WINDOW: usize = 15;
 
 /// How far a filter grows, and with which fingerprints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,35 +63,6 @@ pub fn bytes_refused(error: &BuildError) -> Option<usize> {
     }
 }
 
-/// The sizes of a filter, of either kind.
-struct Sizes {
-    buckets: usize,
-    doublings: u8,
-    /// Bytes of the filter when it has grown as far as it may.
-    grown: usize,
-    max_capacity: usize,
-    fingerprint_bits: u32,
-    /// Slots of a bucket at first.
-    slots: usize,
-}
-
-macro_rules! sizes {
-    ($filter:expr, $doublings:ident) => {{
-        let filter = $filter;
-        let first = BUCKET_BYTES * filter.buckets();
-        let others = filter.memory_usage() - first;
-        let doublings = filter.header()[$doublings];
-        Sizes {
-            buckets: filter.buckets(),
-            doublings,
-            grown: (first << doublings).saturating_add(others),
-            max_capacity: filter.max_capacity(),
-            fingerprint_bits: filter.fingerprint_bits(),
-            slots: filter.bucket_slots(),
-        }
-    }};
-}
-
 impl Growth {
     /// No growth of the filter that is `wanted`.
     fn none(wanted: &Wanted) -> Self {
@@ -125,7 +91,7 @@ impl Growth {
             max_capacity: Some(max_capacity),
             ..Self::none(wanted)
         };
-        match growth.sizes(wanted)?.grown {
+        match growth.estimate(wanted)?.max_bytes() {
             needed if needed > memory => Err(GrowthError::Memory { needed }),
             _ => Ok(growth),
         }
@@ -144,7 +110,7 @@ impl Growth {
     /// it.
     fn reaching(wanted: &Wanted, memory: usize) -> Result<Self, BuildError> {
         let (options, reach) = (&wanted.options, wanted.reach);
-        let fixed = Self::none(wanted).sizes(wanted)?;
+        let fixed = Self::none(wanted).estimate(wanted)?;
         if options.expansion == 0 {
             return Ok(Self::none(wanted));
         }
@@ -160,13 +126,13 @@ impl Growth {
             };
             // Buckets of one slot would refuse the third `CF.ADD` of an item, and a client that asks for
             // no size does not expect that.
-            let sizes = growth.sizes(wanted).ok().filter(|sizes| sizes.slots > 1);
-            let Some(sizes) = sizes else {
+            let estimate = growth.estimate(wanted).ok();
+            let Some(sizes) = estimate.filter(|it| first(it).bucket_slots > 1) else {
                 most /= 2;
                 continue;
             };
-            let grown = sizes.grown;
-            if wanted.window.is_some() && sizes.doublings == 0 {
+            let grown = sizes.max_bytes();
+            if wanted.window.is_some() && sizes.doublings() == 0 {
                 // It would not grow, but be as large from the beginning.
                 return Ok(Self::none(wanted));
             }
@@ -193,47 +159,54 @@ impl Growth {
     /// what is `wanted` and doubles the same number of times. Of these it is the one that starts with
     /// least, because there may be many keys with few items. If several start alike, it is the one that
     /// ends largest.
-    fn with_modest_start(self, sizes: &Sizes, fixed: &Sizes, wanted: &Wanted) -> Option<Self> {
+    fn with_modest_start(
+        self,
+        sizes: &Estimate,
+        fixed: &Estimate,
+        wanted: &Wanted,
+    ) -> Option<Self> {
+        let of_fixed = first(fixed).buckets;
         let most = match wanted.window {
-            Some(_) => (START_FACTOR_OF_WINDOW * fixed.buckets).max(START_LEAST_OF_WINDOW),
-            None => START_FACTOR * fixed.buckets,
+            Some(_) => (START_FACTOR_OF_WINDOW * of_fixed).max(START_LEAST_OF_WINDOW),
+            None => START_FACTOR * of_fixed,
         };
-        let is_modest = |it: &Sizes| it.buckets <= most;
+        let is_modest = |it: &Estimate| first(it).buckets <= most;
         if is_modest(sizes) {
             return Some(self);
         }
-        let suffices = |it: &Sizes| {
-            it.doublings == sizes.doublings && is_modest(it) && it.max_capacity >= wanted.reach
+        let suffices = |it: &Estimate| {
+            it.doublings() == sizes.doublings() && is_modest(it) && at_end(it) >= wanted.reach
         };
         let mut best: Option<(usize, Self)> = None;
         // With less than a quarter it would double once less, and start larger again.
         for parts in PARTS / 4..PARTS {
             let growth = Self {
-                max_capacity: Some(sizes.max_capacity / PARTS * parts),
-                fingerprint_bits: Some(sizes.fingerprint_bits),
+                max_capacity: Some(at_end(sizes) / PARTS * parts),
+                fingerprint_bits: Some(sizes.fingerprint_bits()),
                 ..self
             };
-            let Some(it) = growth.sizes(wanted).ok().filter(suffices) else {
+            let Some(it) = growth.estimate(wanted).ok().filter(suffices) else {
                 continue;
             };
-            if best.is_some_and(|(buckets, _)| it.buckets > buckets) {
+            let first = first(&it).buckets;
+            if best.is_some_and(|(buckets, _)| first > buckets) {
                 break;
             }
-            best = Some((it.buckets, growth));
+            best = Some((first, growth));
         }
         best.map(|(_, growth)| growth)
     }
 
-    /// The sizes of the filter that is `wanted`.
-    fn sizes(self, wanted: &Wanted) -> Result<Sizes, BuildError> {
-        let options = &wanted.options;
-        Ok(match wanted.window {
-            None => sizes!(self.builder(options).build()?, DOUBLINGS),
-            Some(window) => sizes!(
-                self.window_builder(options, window).build()?,
-                DOUBLINGS_OF_WINDOW
-            ),
-        })
+    /// What the filter that is `wanted` will take at each size.
+    ///
+    /// # Errors
+    ///
+    /// What the library refuses.
+    pub fn estimate(self, wanted: &Wanted) -> Result<Estimate, BuildError> {
+        match wanted.window {
+            None => self.builder(&wanted.options).estimate(),
+            Some(window) => self.window_builder(&wanted.options, window).estimate(),
+        }
     }
 
     pub(crate) fn window_builder(self, options: &Options, window: Window) -> ExpiringBuilder {
@@ -267,6 +240,16 @@ impl Growth {
         }
         builder
     }
+}
+
+/// The size at which a filter begins.
+fn first(estimate: &Estimate) -> Size {
+    estimate.sizes()[0]
+}
+
+/// The items that fit at the last size.
+fn at_end(estimate: &Estimate) -> usize {
+    estimate.sizes().last().map_or(0, |size| size.items)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod argument;
 mod cf;
 mod command;
 pub mod dump;
+mod estimate;
 mod filter;
 mod growth;
 mod many;
@@ -25,6 +26,7 @@ mod window;
 
 pub use argument::{Argument, ArgumentKind};
 pub use command::{Access, Answer, Args, AtOnce, Command, Cost, Effect, Together, takes};
+pub use estimate::estimate;
 pub use filter::{DuplicateError, Filter, FilterDecoder};
 pub use growth::{Growth, GrowthError, bytes_refused};
 pub use numbers::{number, shown_rate};

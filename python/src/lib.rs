@@ -12,7 +12,7 @@
 //! | `clock` | when the epochs of an expiring filter begin |
 //! | `snapshot` | bytes, files, and dumps of the server |
 //! | `tokens` | what to do while all reservation tokens are in use |
-//! | `arguments`, `errors`, `stats` | conversions |
+//! | `arguments`, `errors`, `estimate`, `stats` | conversions |
 
 #![deny(unsafe_code)]
 // The examples in docstrings are Python. Python runs them: tests/test_documents.py.
@@ -27,6 +27,7 @@ mod clock;
 mod common;
 mod direct;
 mod errors;
+mod estimate;
 mod expiring;
 mod filter;
 mod item;
@@ -53,6 +54,7 @@ mod _guira_filter {
     #[pymodule_export]
     use super::{
         errors::{BusyError, FullError, SnapshotError},
+        estimate::Estimate,
         expiring::{ExpiringFilter, restore_expiring_filter},
         filter::{Filter, restore_filter},
         stats::Stats,

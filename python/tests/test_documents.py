@@ -21,6 +21,7 @@ CLASSES = [
     guira_filter.SharedExpiringFilter,
     guira_filter.SharedExpiringReader,
     guira_filter.Stats,
+    guira_filter.Estimate,
     guira_filter.Participants,
 ]
 MEMBERS = [

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 from guira_filter import (
+    Estimate,
     ExpiringFilter,
     Filter,
     FullError,
@@ -42,6 +43,8 @@ by_hash: list[bool] = f.contains_hashes([f.hash_of("a")])
 copied: Filter = f.copy()
 loaded: Filter = Filter.load(Path("filter"), max_bytes=1 << 20, items="bytes")
 stats: Stats = f.stats()
+plan: Estimate = Filter.estimate(1000, 0.01, max_capacity=5000)
+planned: int = plan.nbytes + plan.nbytes_at(5) + ExpiringFilter.estimate(60).doublings
 length: int = len(f) + stats.items + f.digest()
 
 e = ExpiringFilter(timedelta(hours=1), 1000, epochs=6, clock="manual")

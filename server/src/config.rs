@@ -45,6 +45,8 @@ Examples:
       Accepts clients from other machines if they know the password.
   guira-server --tcp false --unixsocket /run/guira/guira.sock --unixsocketperm 770
       Listens on this socket only.
+  guira-server estimate 1000000 MAXCAPACITY 50000000 ERROR 0.001
+      Prints what a key takes that CF.RESERVE makes with these arguments, at each size, and ends.
 
 Signals:
   SIGTERM, SIGINT

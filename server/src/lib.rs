@@ -15,6 +15,7 @@
 //! | [`metrics`], [`stats`], [`process`] | report on the server |
 //! | [`slow`] | runs long work |
 //! | [`ready`] | asks whether another server is ready |
+//! | [`estimate`] | says what a key will take |
 //! | [`welcome`] | tells people what to do next |
 //! | [`snapshots`], [`standby`] | copy all keys to another server |
 //! | [`panics`] | decides what a panic ends |
@@ -29,6 +30,7 @@ pub mod clients;
 pub mod command;
 pub mod commands;
 pub mod config;
+pub mod estimate;
 #[doc(hidden)]
 pub mod fault;
 pub mod files;

@@ -6,6 +6,7 @@ mod allocator;
 
 use guira_server::{
     config::{Config, Outranked},
+    estimate,
     fault::Fault,
     files,
     keyspace::Lane,
@@ -48,6 +49,9 @@ const IDLE: Duration = Duration::from_secs(600);
 const OTHER_THREADS: usize = 2 * slow::AT_A_TIME + 2;
 
 fn main() -> ExitCode {
+    if env::args_os().nth(1).is_some_and(|word| word == "estimate") {
+        return print_estimate();
+    }
     let config = match settings::load(env::args_os(), |name| env::var_os(name)) {
         Ok(config) => config,
         Err(SettingsError::CommandLine(error)) => error.exit(),
@@ -69,6 +73,18 @@ fn main() -> ExitCode {
             error!(%error, "the server ends");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// `guira-server estimate`, which starts no server.
+fn print_estimate() -> ExitCode {
+    let arguments: Vec<_> = env::args_os().skip(2).collect();
+    match estimate::table(&arguments) {
+        Ok(table) => match io::stdout().write_all(table.as_bytes()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        },
+        Err(error) => refuse(&*Box::<dyn Error>::from(error)),
     }
 }
 

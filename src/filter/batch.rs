@@ -1,109 +1,13 @@
 //! Batches of items and of hashes, with the same code.
 
-use crate::{error::BatchError, filter::Filter, lifetime::Lifetime, raw::ops::Ops};
+use crate::{
+    error::BatchError,
+    filter::Filter,
+    lifetime::{Expiring, Lifetime},
+    raw::ops::Ops,
+};
 use std::hash::{BuildHasher, Hash};
 
-/// Batches of hashes, for callers that already have the hashes of their items.
-///
-/// All 64 bits of a hash must be as good as random.
-impl<S, T: Lifetime> Filter<S, T> {
-    /// [`contains_batch`](Self::contains_batch) with hashes.
-    ///
-    /// ```
-    /// use guira::CuckooFilter;
-    ///
-    /// let filter = CuckooFilter::with_capacity(100);
-    /// filter.insert("ani")?;
-    /// let hashes = ["ani", "koel"].map(|name| filter.hash_of(name));
-    /// let mut found = [false; 2];
-    /// filter.contains_hash_batch(&hashes, &mut found);
-    /// assert_eq!(found, [true, false]);
-    /// # Ok::<(), guira::InsertError>(())
-    /// ```
-    ///
-    /// # Panics
-    ///
-    /// If the slices differ in length.
-    pub fn contains_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
-        self.raw.contains_all(hashes, |&hash| hash, results);
-    }
-
-    /// [`insert_batch`](Self::insert_batch) with hashes.
-    ///
-    /// ```
-    /// use guira::CuckooFilter;
-    ///
-    /// let filter = CuckooFilter::with_capacity(100);
-    /// let hashes = ["ani", "koel"].map(|name| filter.hash_of(name));
-    /// filter.insert_hash_batch(&hashes)?;
-    /// assert!(filter.contains("ani") && filter.contains("koel"));
-    /// # Ok::<(), guira::BatchError>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`insert_batch`](Self::insert_batch).
-    pub fn insert_hash_batch(&self, hashes: &[u64]) -> Result<(), BatchError> {
-        self.raw_for_write()
-            .insert_all(hashes, |&hash| hash, &mut vec![(); hashes.len()])
-    }
-
-    /// [`insert_unique_batch`](Self::insert_unique_batch) with hashes.
-    ///
-    /// ```
-    /// use guira::CuckooFilter;
-    ///
-    /// let filter = CuckooFilter::with_capacity(100);
-    /// filter.insert("ani").expect("room");
-    /// let hashes = ["ani", "koel"].map(|name| filter.hash_of(name));
-    /// let mut inserted = [false; 2];
-    /// filter.insert_unique_hash_batch(&hashes, &mut inserted)?;
-    /// assert_eq!(inserted, [false, true]);
-    /// # Ok::<(), guira::BatchError>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`insert_unique_batch`](Self::insert_unique_batch).
-    ///
-    /// # Panics
-    ///
-    /// If the slices differ in length.
-    pub fn insert_unique_hash_batch(
-        &self,
-        hashes: &[u64],
-        inserted: &mut [bool],
-    ) -> Result<(), BatchError> {
-        self.raw_for_write()
-            .insert_all_unique(hashes, |&hash| hash, inserted)
-    }
-
-    /// [`remove_batch`](Self::remove_batch) with hashes.
-    ///
-    /// ```
-    /// use guira::CuckooFilter;
-    ///
-    /// let filter = CuckooFilter::with_capacity(100);
-    /// filter.insert("ani")?;
-    /// let hash = filter.hash_of("ani");
-    /// let mut removed = [false; 2];
-    /// filter.remove_hash_batch(&[hash, hash], &mut removed);
-    /// assert_eq!(removed, [true, false]);
-    /// # Ok::<(), guira::InsertError>(())
-    /// ```
-    ///
-    /// # Panics
-    ///
-    /// If the slices differ in length.
-    pub fn remove_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
-        self.raw_for_write()
-            .remove_all(hashes, |&hash| hash, results);
-    }
-}
-
-/// Batches of items: equivalent to one call per item, in order.
-///
-/// The cache misses of neighbouring items overlap, which saves time in a large filter.
 impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// Looks up each item: `results[i]` becomes [`contains`](Self::contains) of `items[i]`.
     ///
@@ -219,5 +123,210 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     pub fn remove_batch<Q: Hash>(&self, items: &[Q], results: &mut [bool]) {
         self.raw_for_write()
             .remove_all(items, |item| self.hash_of(item), results);
+    }
+}
+
+impl<S: BuildHasher> Filter<S, Expiring> {
+    /// [`refresh`](Self::refresh) for many items, in order: `present[i]` becomes the answer for
+    /// `items[i]`.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+    /// filter.insert("ani")?;
+    /// let mut present = [false; 2];
+    /// filter.refresh_batch(&["ani", "koel"], &mut present)?;
+    /// assert_eq!(present, [true, false]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`BatchError`] gives the index of the first item with an error. The items before it are
+    /// refreshed or absent, and from it on `present` is unchanged.
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
+    pub fn refresh_batch<Q: Hash>(
+        &self,
+        items: &[Q],
+        present: &mut [bool],
+    ) -> Result<(), BatchError> {
+        self.raw_for_write()
+            .refresh_all(items, |item| self.hash_of(item), present)
+    }
+
+    /// [`insert_or_refresh`](Self::insert_or_refresh) for many items, in order: `inserted[i]` becomes
+    /// true if this call added `items[i]`, and false if it refreshed the item.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+    /// filter.insert("ani")?;
+    /// let mut inserted = [false; 2];
+    /// filter.insert_or_refresh_batch(&["ani", "koel"], &mut inserted)?;
+    /// assert_eq!(inserted, [false, true]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`insert_unique_batch`](Self::insert_unique_batch).
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
+    pub fn insert_or_refresh_batch<Q: Hash>(
+        &self,
+        items: &[Q],
+        inserted: &mut [bool],
+    ) -> Result<(), BatchError> {
+        self.raw_for_write()
+            .insert_or_refresh_all(items, |item| self.hash_of(item), inserted)
+    }
+}
+
+/// Batches of hashes, for callers that already have the hashes of their items.
+///
+/// All 64 bits of a hash must be as good as random.
+impl<S, T: Lifetime> Filter<S, T> {
+    /// [`contains_batch`](Self::contains_batch) with hashes.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(100);
+    /// filter.insert("ani")?;
+    /// let hashes = ["ani", "koel"].map(|name| filter.hash_of(name));
+    /// let mut found = [false; 2];
+    /// filter.contains_hash_batch(&hashes, &mut found);
+    /// assert_eq!(found, [true, false]);
+    /// # Ok::<(), guira::InsertError>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
+    pub fn contains_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
+        self.raw.contains_all(hashes, |&hash| hash, results);
+    }
+
+    /// [`insert_batch`](Self::insert_batch) with hashes.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(100);
+    /// let hashes = ["ani", "koel"].map(|name| filter.hash_of(name));
+    /// filter.insert_hash_batch(&hashes)?;
+    /// assert!(filter.contains("ani") && filter.contains("koel"));
+    /// # Ok::<(), guira::BatchError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`insert_batch`](Self::insert_batch).
+    pub fn insert_hash_batch(&self, hashes: &[u64]) -> Result<(), BatchError> {
+        self.raw_for_write()
+            .insert_all(hashes, |&hash| hash, &mut vec![(); hashes.len()])
+    }
+
+    /// [`insert_unique_batch`](Self::insert_unique_batch) with hashes.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(100);
+    /// filter.insert("ani").expect("room");
+    /// let hashes = ["ani", "koel"].map(|name| filter.hash_of(name));
+    /// let mut inserted = [false; 2];
+    /// filter.insert_unique_hash_batch(&hashes, &mut inserted)?;
+    /// assert_eq!(inserted, [false, true]);
+    /// # Ok::<(), guira::BatchError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`insert_unique_batch`](Self::insert_unique_batch).
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
+    pub fn insert_unique_hash_batch(
+        &self,
+        hashes: &[u64],
+        inserted: &mut [bool],
+    ) -> Result<(), BatchError> {
+        self.raw_for_write()
+            .insert_all_unique(hashes, |&hash| hash, inserted)
+    }
+
+    /// [`remove_batch`](Self::remove_batch) with hashes.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(100);
+    /// filter.insert("ani")?;
+    /// let hash = filter.hash_of("ani");
+    /// let mut removed = [false; 2];
+    /// filter.remove_hash_batch(&[hash, hash], &mut removed);
+    /// assert_eq!(removed, [true, false]);
+    /// # Ok::<(), guira::InsertError>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
+    pub fn remove_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
+        self.raw_for_write()
+            .remove_all(hashes, |&hash| hash, results);
+    }
+}
+
+/// Batches of items: equivalent to one call per item, in order.
+///
+/// The cache misses of neighbouring items overlap, which saves time in a large filter.
+
+impl<S> Filter<S, Expiring> {
+    /// [`refresh_batch`](Self::refresh_batch) by hash.
+    ///
+    /// # Errors
+    ///
+    /// As [`refresh_batch`](Self::refresh_batch).
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
+    pub fn refresh_hash_batch(
+        &self,
+        hashes: &[u64],
+        present: &mut [bool],
+    ) -> Result<(), BatchError> {
+        self.raw_for_write()
+            .refresh_all(hashes, |&hash| hash, present)
+    }
+
+    /// [`insert_or_refresh_batch`](Self::insert_or_refresh_batch) by hash.
+    ///
+    /// # Errors
+    ///
+    /// As [`insert_or_refresh_batch`](Self::insert_or_refresh_batch).
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
+    pub fn insert_or_refresh_hash_batch(
+        &self,
+        hashes: &[u64],
+        inserted: &mut [bool],
+    ) -> Result<(), BatchError> {
+        self.raw_for_write()
+            .insert_or_refresh_all(hashes, |&hash| hash, inserted)
     }
 }

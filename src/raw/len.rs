@@ -166,6 +166,19 @@ impl<P: Storage, K: Kind> Len<P, K> {
         size_of_val(&*self.first) + size_of_val(self.shards())
     }
 
+    /// The [`bytes`](Self::bytes) of a filter that has this number of words.
+    pub(crate) fn bytes_for(words: usize) -> usize {
+        let shards = match K::GROWS {
+            true if words >= LARGE => FEW,
+            true => 0,
+            false => match shards_for(words) {
+                1 => 0,
+                shards => shards,
+            },
+        };
+        size_of::<First>() + shards * size_of::<CachePadded<Shard>>()
+    }
+
     /// Counts `by` items more.
     #[inline]
     pub(crate) fn add(&self, by: u64) {

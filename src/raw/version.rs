@@ -86,6 +86,11 @@ impl<P: Storage> Versions<P> {
         size_of_val(&*self.stripes)
     }
 
+    /// The [`bytes`](Self::bytes) of a filter with planes of this number of buckets.
+    pub(crate) fn bytes_for(buckets: usize) -> usize {
+        stripes_for(buckets) * size_of::<AtomicU64>()
+    }
+
     #[cfg(guira_coherence)]
     pub(crate) fn field(&self) -> crate::coherence::Field {
         crate::coherence::Field::of("versions.stripes", &*self.stripes)

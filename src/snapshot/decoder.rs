@@ -191,8 +191,8 @@ enum Number {
 }
 
 /// What follows the header.
-pub(super) struct Content<T: Kind> {
-    header: Header,
+pub(crate) struct Content<T: Kind> {
+    pub(crate) header: Header,
     passes: Passes<Place<T>>,
     next: Number,
     last: u64,

@@ -137,6 +137,11 @@ impl<P: Storage> Parts<P> {
         size_of_val(&*self.pointers)
     }
 
+    /// The [`bytes`](Self::bytes) of the parts of a level of `words` words.
+    pub(super) fn bytes_for(words: usize) -> usize {
+        division(words).1 * size_of::<CachePadded<AtomicU64>>()
+    }
+
     /// The number of parts.
     fn count(&self) -> usize {
         match self.shared.get() {

@@ -7,7 +7,7 @@
 use super::{parts::Parts, planes::Planes, word::lanes::LEVELS};
 use crate::{
     memory::{Extra, Storage},
-    sync::{self, once::Once},
+    sync::{self, AtomicU64, once::Once},
 };
 use arrayvec::ArrayVec;
 use std::array;
@@ -145,5 +145,17 @@ impl<P: Storage> Segments<P> {
             size_of::<Segment<P>>() + words + segment.parts.bytes()
         };
         self.list.get().map_or(0, size_of_val) + self.published().map(of_segment).sum::<usize>()
+    }
+
+    /// The [`bytes`](Self::bytes) of a filter with planes of `buckets` buckets that has doubled so often.
+    pub(super) fn bytes_for(buckets: usize, doublings: u32) -> usize {
+        let of_segment = |number: u32| {
+            let words = buckets << number;
+            size_of::<Segment<P>>() + words * size_of::<AtomicU64>() + Parts::<P>::bytes_for(words)
+        };
+        match doublings {
+            0 => 0,
+            _ => size_of::<List<P>>() + (0..doublings).map(of_segment).sum::<usize>(),
+        }
     }
 }

@@ -4,13 +4,14 @@ use crate::run::{Failed, command, output};
 use std::collections::BTreeSet;
 
 /// The packages of the workspace, by the prefix of their paths. The first match counts.
-const PACKAGES: [(&str, &str); 20] = [
+const PACKAGES: [(&str, &str); 21] = [
     ("benches/", "guira-benches"),
     ("capi/", "guira-capi"),
     ("coherence/", "guira-coherence"),
     ("commands/", "guira-commands"),
     ("docs-tests/", "guira-docs-tests"),
     ("examples/absent-keys/", "guira-example-absent-keys"),
+    ("examples/service/", "guira-example-service"),
     ("hostile/", "guira-hostile"),
     ("loom-tests/", "guira-loom-tests"),
     ("module/", "guira-module"),

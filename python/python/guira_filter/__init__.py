@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from . import _guira_filter
 from ._guira_filter import (
     BusyError,
+    Estimate,
     ExpiringFilter,
     Filter,
     FullError,
@@ -16,6 +17,7 @@ from ._guira_filter import (
 
 __all__ = [
     "BusyError",
+    "Estimate",
     "ExpiringFilter",
     "Filter",
     "FullError",

@@ -32,6 +32,7 @@ _Hashes: TypeAlias = Iterable[int] | Buffer | _Array
 
 __all__ = [
     "BusyError",
+    "Estimate",
     "ExpiringFilter",
     "Filter",
     "FullError",
@@ -81,6 +82,22 @@ class Stats:
     def conservative_lookups(self) -> int: ...
 
 @final
+class Estimate:
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def max_nbytes(self) -> int: ...
+    @property
+    def bits_per_item(self) -> float: ...
+    @property
+    def false_positive_rate(self) -> float: ...
+    @property
+    def doublings(self) -> int: ...
+    @property
+    def copies(self) -> int: ...
+    def nbytes_at(self, items: int, /) -> int: ...
+
+@final
 class Filter:
     def __new__(
         cls,
@@ -94,6 +111,16 @@ class Filter:
         seed: int | None = None,
         items: _Items = "any",
     ) -> Self: ...
+    @staticmethod
+    def estimate(
+        capacity: int = 1024,
+        false_positive_rate: float | None = None,
+        *,
+        max_capacity: int | None = None,
+        prefer: Literal["speed", "space"] = "speed",
+        fingerprint_bits: int | None = None,
+        counter_bits: int | None = None,
+    ) -> Estimate: ...
     def __contains__(self, item: _Item, /) -> bool: ...
     def add(self, item: _Item, /) -> None: ...
     def add_unique(self, item: _Item, /) -> bool: ...
@@ -192,6 +219,16 @@ class ExpiringFilter:
         items: _Items = "any",
         clock: _Clock = "monotonic",
     ) -> Self: ...
+    @staticmethod
+    def estimate(
+        ttl: _Seconds,
+        capacity: int = 1024,
+        false_positive_rate: float | None = None,
+        *,
+        max_capacity: int | None = None,
+        epochs: int | None = None,
+        fingerprint_bits: int | None = None,
+    ) -> Estimate: ...
     def __contains__(self, item: _Item, /) -> bool: ...
     def add(self, item: _Item, /) -> None: ...
     def add_unique(self, item: _Item, /) -> bool: ...

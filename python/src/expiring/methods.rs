@@ -5,6 +5,7 @@ use crate::{
     arguments::{ClockKind, ExpiringSettings, Items, Seconds, Whole, since},
     batch::{Keys, Nulls},
     errors::{build_error, merge_error, snapshot_error},
+    estimate::Estimate,
     item::Rule,
     snapshot::{self, Timed},
     stats::Stats,
@@ -50,6 +51,37 @@ impl ExpiringFilter {
         let builder = settings.builder();
         let table = py.detach(|| builder.build()).map_err(build_error)?;
         Ok(Self::of(table, items, clock))
+    }
+
+    /// What a filter with these arguments will take at each size. No memory is allocated for it.
+    ///
+    ///     >>> plan = ExpiringFilter.estimate(3600, 1_000_000)
+    ///     >>> plan.nbytes == ExpiringFilter(3600, 1_000_000).nbytes
+    ///     True
+    #[staticmethod]
+    #[pyo3(signature = (
+        ttl, capacity = Whole(1024), false_positive_rate = None, *, max_capacity = None,
+        epochs = None, fingerprint_bits = None,
+    ), text_signature = "(ttl, capacity=1024, false_positive_rate=None, *, max_capacity=None, \
+        epochs=None, fingerprint_bits=None)")]
+    fn estimate(
+        ttl: Seconds,
+        capacity: Whole<usize>,
+        false_positive_rate: Option<f64>,
+        max_capacity: Option<Whole<usize>>,
+        epochs: Option<Whole<u32>>,
+        fingerprint_bits: Option<Whole<u32>>,
+    ) -> PyResult<Estimate> {
+        let settings = ExpiringSettings {
+            ttl,
+            capacity,
+            false_positive_rate,
+            max_capacity,
+            epochs,
+            fingerprint_bits,
+            seed: None,
+        };
+        Estimate::of(settings.builder().estimate())
     }
 
     /// Adds a copy of an item, seen now. FullError if there is no room.

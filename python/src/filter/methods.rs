@@ -4,6 +4,7 @@ use super::{Filter, Other};
 use crate::{
     arguments::{Items, Preference, Settings, Whole},
     errors::{build_error, merge_error, snapshot_error},
+    estimate::Estimate,
     snapshot,
 };
 use pyo3::{prelude::*, types::PyBytes};
@@ -44,6 +45,42 @@ impl Filter {
         }
         let table = py.detach(|| builder.build()).map_err(build_error)?;
         Ok(Self::of(table, items))
+    }
+
+    /// What a filter with these arguments will take at each size. No memory is allocated for it.
+    ///
+    ///     >>> plan = Filter.estimate(1_000, 0.01, max_capacity=100_000)
+    ///     >>> plan.nbytes == Filter(1_000, 0.01, max_capacity=100_000).nbytes
+    ///     True
+    ///     >>> plan.nbytes < plan.nbytes_at(20_000) < plan.max_nbytes
+    ///     True
+    #[staticmethod]
+    #[pyo3(signature = (
+        capacity = Whole(1024), false_positive_rate = None, *, max_capacity = None,
+        prefer = Preference(guira::Prefer::Speed), fingerprint_bits = None, counter_bits = None,
+    ), text_signature = "(capacity=1024, false_positive_rate=None, *, max_capacity=None, \
+        prefer='speed', fingerprint_bits=None, counter_bits=None)")]
+    fn estimate(
+        capacity: Whole<usize>,
+        false_positive_rate: Option<f64>,
+        max_capacity: Option<Whole<usize>>,
+        prefer: Preference,
+        fingerprint_bits: Option<Whole<u32>>,
+        counter_bits: Option<Whole<u32>>,
+    ) -> PyResult<Estimate> {
+        let settings = Settings {
+            capacity,
+            false_positive_rate,
+            max_capacity,
+            prefer,
+            fingerprint_bits,
+            seed: None,
+        };
+        let mut builder = settings.builder();
+        if let Some(Whole(bits)) = counter_bits {
+            builder = builder.counter_bits(bits);
+        }
+        Estimate::of(builder.estimate())
     }
 
     /// Adds all copies of another filter, which must have the same seed and sizes.

@@ -84,7 +84,7 @@ impl<S, T: Lifetime> Filter<S, T> {
     /// ```
     #[must_use]
     pub fn max_capacity(&self) -> usize {
-        self.max_capacity
+        self.window().max_capacity
     }
 
     /// Completes the doubling that is in progress, if any.
