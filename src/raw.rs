@@ -21,7 +21,7 @@ mod lookup;
 mod merge;
 pub(crate) mod moves;
 pub(crate) mod ops;
-mod pass;
+mod pieces;
 mod refresh;
 pub(crate) mod relocate;
 mod remove;

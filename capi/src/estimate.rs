@@ -13,7 +13,7 @@ pub struct Estimate {
     pub bytes_at: u64,
     /// Bytes after the last doubling.
     pub max_bytes: u64,
-    /// Distinct items that fit after the last doubling; with a TTL, those that arrive within it.
+    /// Distinct items that fit after the last doubling; with a TTL, the items that arrive within it.
     pub max_items: u64,
     /// Bits of the full filter per item, after the last doubling.
     pub bits_per_item: f64,

@@ -119,7 +119,7 @@ const CARDS: [&str; 23] = [
     "src/raw/insert.rs",
     "src/raw/lookup.rs",
     "src/raw/moves.rs",
-    "src/raw/pass.rs",
+    "src/raw/pieces.rs",
     "src/raw/refresh.rs",
     "src/raw/relocate.rs",
     "src/raw/remove.rs",

@@ -184,7 +184,7 @@ impl Decoder {
         }
     }
 
-    /// Takes the next bytes, all of which must belong to the snapshot.
+    /// Takes the next bytes. All of them must belong to the snapshot.
     fn feed(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let [forever, expiring] = [
             feed(&mut self.forever, bytes),

@@ -95,22 +95,6 @@ typedef struct {
   size_t capacity;
 } guira_bytes;
 
-// The items of a batch. `guira_hashes`, `guira_rows` and `guira_packed` make it.
-typedef struct {
-  // `GUIRA_ITEMS_HASHES`, `GUIRA_ITEMS_ROWS` or `GUIRA_ITEMS_PACKED`.
-  uint32_t kind;
-  // 0.
-  uint32_t reserved;
-  // The number of items.
-  size_t count;
-  // Hashes: `count` numbers of 64 bits. Rows: `count` times `size` bytes. Packed: `size` bytes.
-  const void *data;
-  // Rows: the bytes of an item. Packed: the bytes of all items.
-  size_t size;
-  // Packed: `count + 1` offsets into the data. Item i is from `offsets[i]` to `offsets[i + 1]`.
-  const uint64_t *offsets;
-} guira_items;
-
 // How to make a filter. Set all of it to 0, then `size`, then what you want:
 // `guira_options options = {.size = sizeof options, .capacity = 1000000};`
 typedef struct {
@@ -140,6 +124,42 @@ typedef struct {
   uint64_t ttl_ns;
 } guira_options;
 
+// What a filter will take: at first, with some number of items, and at its end.
+typedef struct {
+  // Bytes of the empty filter.
+  uint64_t bytes;
+  // Bytes with the number of items that was asked for.
+  uint64_t bytes_at;
+  // Bytes after the last doubling.
+  uint64_t max_bytes;
+  // Distinct items that fit after the last doubling; with a TTL, the items that arrive within it.
+  uint64_t max_items;
+  // Bits of the full filter per item, after the last doubling.
+  double bits_per_item;
+  // The highest share of absent items that seem present, at any size.
+  double false_positive_rate;
+  // Copies of one item that fit at first.
+  uint64_t copies;
+  // How often the filter can double.
+  uint64_t doublings;
+} guira_sizes;
+
+// The items of a batch. `guira_hashes`, `guira_rows` and `guira_packed` make it.
+typedef struct {
+  // `GUIRA_ITEMS_HASHES`, `GUIRA_ITEMS_ROWS` or `GUIRA_ITEMS_PACKED`.
+  uint32_t kind;
+  // 0.
+  uint32_t reserved;
+  // The number of items.
+  size_t count;
+  // Hashes: `count` numbers of 64 bits. Rows: `count` times `size` bytes. Packed: `size` bytes.
+  const void *data;
+  // Rows: the bytes of an item. Packed: the bytes of all items.
+  size_t size;
+  // Packed: `count + 1` offsets into the data. Item i is from `offsets[i]` to `offsets[i + 1]`.
+  const uint64_t *offsets;
+} guira_items;
+
 // Takes the next bytes of a snapshot. A result other than 0 ends the call, with
 // `GUIRA_STATUS_STOPPED`. It may use the filter, and must neither throw nor longjmp.
 typedef int (*guira_write)(void *context, const uint8_t *data, size_t len);
@@ -159,6 +179,10 @@ extern "C" {
 
 // Frees bytes of the library, and sets them to none. Null, and none, are nothing.
 void guira_bytes_free(guira_bytes *bytes);
+
+// Sets `*estimate` to what a filter with these options will take, where `items` is the number for
+// `bytes_at`. Nothing is allocated for the filter.
+guira_status guira_estimate(const guira_options *options, uint64_t items, guira_sizes *estimate);
 
 // The hash of an item of `len` bytes in this filter, which is that of Rust's `[u8]`.
 uint64_t guira_filter_hash_bytes(const guira_filter *filter, const void *item, size_t len);

@@ -29,9 +29,11 @@ static void filters(uint64_t ttl) {
     uint64_t number = 0, digest[2];
     guira_items items = guira_hashes(&number, 1);
     guira_bytes bytes = {NULL, 0, 0};
+    guira_sizes sizes;
     OK(guira_filter_add(f, "x", 1));
     guira_fault_panic(true);
     INTERNAL(guira_filter_new(&options, &other));
+    INTERNAL(guira_estimate(&options, 1, &sizes));
     INTERNAL(guira_filter_copy(f, &other));
     INTERNAL(guira_filter_merge(f, f));
     INTERNAL(guira_filter_union_with(f, f));

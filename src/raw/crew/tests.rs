@@ -1,4 +1,4 @@
-//! Processes for tests, each of which is a number that lives or not; and tests of lines.
+//! Processes for tests: numbers that live or not. And tests of lines.
 
 use super::*;
 use crate::{

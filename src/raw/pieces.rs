@@ -4,7 +4,7 @@
 //! |---|---|
 //! | how | docs/design/expiry.md, "Time that passes by itself" |
 //! | why | PROOF, section 12 (E6) |
-//! | checked by | expire_pass |
+//! | checked by | expire_pieces |
 //! | break it | `cargo xtask break PieceEarly` |
 //!
 //! The pieces are swept in order, and a piece counts when it has been passed. A thread that finds a
