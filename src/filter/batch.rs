@@ -292,7 +292,6 @@ impl<S, T: Lifetime> Filter<S, T> {
 /// Batches of items: equivalent to one call per item, in order.
 ///
 /// The cache misses of neighbouring items overlap, which saves time in a large filter.
-
 impl<S> Filter<S, Expiring> {
     /// [`refresh_batch`](Self::refresh_batch) by hash.
     ///

@@ -258,12 +258,13 @@ mod tests {
     #[test]
     fn small_counters_end_at_their_largest_numbers() {
         const ENOUGH: u64 = SmallCounters::ENOUGH as u64;
-        let mut stats = Stats::default();
-        stats.relocations = u64::MAX;
-        stats.longest_path = SmallCounters::LONGEST - 1;
-        stats.retried_lookups = ENOUGH + 1;
-        stats.conservative_lookups = u64::MAX;
-        let small = SmallCounters::from(stats);
+        let small = SmallCounters::from(Stats {
+            relocations: u64::MAX,
+            longest_path: SmallCounters::LONGEST - 1,
+            retried_lookups: ENOUGH + 1,
+            conservative_lookups: u64::MAX,
+            ..Stats::default()
+        });
         small.retried();
         small.conservative();
         let expected = [
