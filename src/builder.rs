@@ -51,10 +51,6 @@ pub struct Builder<S = SeededState, T: Lifetime = Forever> {
     epochs: u32,
     hasher: S,
     /// Makes the hasher from the seed of a saved filter, if the caller has chosen none.
-    #[cfg_attr(
-        all(target_family = "wasm", target_os = "unknown"),
-        expect(dead_code, reason = "filters are loaded from files")
-    )]
     reseed: Option<fn(u64) -> S>,
     lifetime: PhantomData<T>,
 }

@@ -69,6 +69,7 @@ impl Due {
     }
 
     /// Leaves the time to a caller who ticks, unless no tick comes within this time.
+    #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
     pub(crate) fn put_off(&self, time: Duration) {
         self.move_on(self.at(), coarse::after(time));
     }
