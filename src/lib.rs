@@ -76,7 +76,7 @@
 //! use guira::ExpiringFilter;
 //! use std::time::Duration;
 //!
-//! let minutes = |minutes| Duration::from_secs(60 * minutes);
+//! let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
 //! let seen = ExpiringFilter::builder(minutes(60)) // the TTL
 //!     .capacity(1_000_000) // distinct items per TTL
 //!     .build()?;

@@ -1,7 +1,7 @@
 //! `guira-server estimate`: what a key will take, without a server.
 
 use guira::Size;
-use guira_commands::{estimate, shown_rate};
+use guira_commands::estimate;
 use std::{ffi::OsString, fmt::Write, os::unix::ffi::OsStrExt};
 
 /// The table for these arguments, which are those of `CF.RESERVE key`: the capacity, and options.
@@ -20,7 +20,7 @@ pub fn table(arguments: &[OsString]) -> Result<String, String> {
             &items.to_string(),
             &bytes.to_string(),
             &format!("{bits:.1}"),
-            &shown_rate(size.false_positive_rate),
+            &format!("{:.2e}", size.false_positive_rate),
             &size.copies.to_string(),
         ]);
     }
