@@ -29,7 +29,7 @@ pub use command::{Access, Answer, Args, AtOnce, Command, Cost, Effect, Together,
 pub use estimate::estimate;
 pub use filter::{DuplicateError, Filter, FilterDecoder};
 pub use growth::{Growth, GrowthError, bytes_refused};
-pub use numbers::number;
+pub use numbers::{number, shown_rate};
 pub use options::{
     DEFAULT_CAPACITY, DEFAULT_RATE, MAX_CAPACITY, MAX_EXPANSION, MIN_CAPACITY, MIN_RATE, Options,
     Wanted,

@@ -23,7 +23,7 @@ pub(crate) fn fraction(word: &[u8]) -> Option<f64> {
 
 /// A rate as people write it: `0.01`, but `3e-8` for small ones.
 #[must_use]
-pub(crate) fn shown_rate(rate: f64) -> String {
+pub fn shown_rate(rate: f64) -> String {
     // Unlike `{}`, this uses an exponent below 0.0001, and shortens nothing either.
     format!("{rate:?}")
 }
