@@ -264,7 +264,7 @@ def columns_with_nulls(values: list[Any]) -> list[tuple[Any, type[Exception]]]:
     if isinstance(values[1], str):
         columns += [(array.cast(kind), ValueError) for kind in (pa.string_view(), "large_string")]
     if isinstance(values[1], bytes):
-        columns += [(array.cast(kind), ValueError) for kind in (pa.binary_view(), pa.binary(3))]
+        columns += [(array.cast(kind), ValueError) for kind in (pa.binary_view(), pa.binary(4))]
     if pl and isinstance(values[1], str):
         columns += [
             (pl.Series(values, dtype=kind), ValueError) for kind in (pl.String, pl.Categorical)
@@ -275,10 +275,14 @@ def columns_with_nulls(values: list[Any]) -> list[tuple[Any, type[Exception]]]:
 @pytest.mark.parametrize("kind", ["int", "str", "bytes"])
 @pytest.mark.parametrize("size", [8, 300, 3000])
 def test_a_null_is_absent_or_an_error(kind: str, size: int) -> None:
-    item = {"int": int, "str": "{:03}".format, "bytes": lambda i: b"%03d" % i}[kind]
-    values = [None if i % 3 == 0 else item(i % 500) for i in range(size)]
+    item = {"int": int, "str": "{:04}".format, "bytes": lambda i: b"%04d" % i}[kind]
+    values = [None if i % 3 == 0 else item(i % 2400) for i in range(size)]
     present = [value for value in values if value is not None]
-    for make in (lambda: Filter(20_000, 1e-8), lambda: ExpiringFilter(60, 20_000, 1e-6)):
+    # At these rates a bucket has two slots, and an item of the column up to three copies.
+    for make in (
+        lambda: Filter(400_000, 1e-8, seed=1),
+        lambda: ExpiringFilter(60, 400_000, 1e-6, seed=1),
+    ):
         for column, error in columns_with_nulls(values):
             f = make()
             once = iter(first_times(f, present))
