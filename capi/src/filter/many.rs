@@ -43,6 +43,25 @@ impl Call<'_> {
         })
     }
 
+    /// [`new`](Self::new), and the answers, one for each item.
+    ///
+    /// # Safety
+    ///
+    /// As [`new`](Self::new) and [`answers`].
+    #[inline(always)]
+    unsafe fn with_answers<'b>(
+        filter: *const Filter,
+        items: *const Items,
+        results: *mut bool,
+        done: *mut usize,
+    ) -> Result<(Self, &'b mut [bool]), Failure> {
+        // SAFETY: the caller promises it.
+        let call = unsafe { Self::new(filter, items, done) }?;
+        // SAFETY: the caller promises it.
+        let results = unsafe { answers(results, call.items.len()) }?;
+        Ok((call, results))
+    }
+
     /// Hands all items to `of`, which writes to the filter, and says how far it came.
     #[inline(always)]
     fn write<T: Shareable>(
@@ -112,9 +131,7 @@ pub unsafe extern "C" fn guira_filter_add_unique_many(
 ) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
-        let call = unsafe { Call::new(filter, items, done) }?;
-        // SAFETY: the rules of the header.
-        let added = unsafe { answers(added, call.items.len()) }?;
+        let (call, added) = unsafe { Call::with_answers(filter, items, added, done) }?;
         with!(&call.filter.kind, it => {
             call.write(it, Some(added), Heap::insert_unique_hash_batch)
         })
@@ -133,9 +150,7 @@ pub unsafe extern "C" fn guira_filter_refresh_many(
 ) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
-        let call = unsafe { Call::new(filter, items, done) }?;
-        // SAFETY: the rules of the header.
-        let present = unsafe { answers(present, call.items.len()) }?;
+        let (call, present) = unsafe { Call::with_answers(filter, items, present, done) }?;
         let it = call.filter.expiring()?;
         call.write(it, Some(present), Heap::refresh_hash_batch)
     })
@@ -153,9 +168,7 @@ pub unsafe extern "C" fn guira_filter_add_or_refresh_many(
 ) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
-        let call = unsafe { Call::new(filter, items, done) }?;
-        // SAFETY: the rules of the header.
-        let added = unsafe { answers(added, call.items.len()) }?;
+        let (call, added) = unsafe { Call::with_answers(filter, items, added, done) }?;
         let it = call.filter.expiring()?;
         call.write(it, Some(added), Heap::insert_or_refresh_hash_batch)
     })
@@ -171,9 +184,8 @@ pub unsafe extern "C" fn guira_filter_contains_many(
 ) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
-        let call = unsafe { Call::new(filter, items, ptr::null_mut()) }?;
-        // SAFETY: the rules of the header.
-        let results = unsafe { answers(results, call.items.len()) }?;
+        let (call, results) =
+            unsafe { Call::with_answers(filter, items, results, ptr::null_mut()) }?;
         with!(&call.filter.kind, it => {
             let filter = it.to_read();
             call.decide(results, |hashes, results| filter.contains_hash_batch(hashes, results))
@@ -192,9 +204,8 @@ pub unsafe extern "C" fn guira_filter_remove_many(
 ) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
-        let call = unsafe { Call::new(filter, items, ptr::null_mut()) }?;
-        // SAFETY: the rules of the header.
-        let results = unsafe { answers(results, call.items.len()) }?;
+        let (call, results) =
+            unsafe { Call::with_answers(filter, items, results, ptr::null_mut()) }?;
         with!(&call.filter.kind, it => {
             let filter = it.to_write()?;
             call.decide(results, |hashes, results| filter.remove_hash_batch(hashes, results))
