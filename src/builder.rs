@@ -456,21 +456,9 @@ impl<S, T: Lifetime> Builder<S, T> {
     }
 
     fn geometry(&self) -> Result<Geometry, BuildError> {
-        let (max_capacity, counter_bits) = (self.max_capacity, self.counter_bits);
-        self.geometry_for(self.capacity, max_capacity, self.epochs, counter_bits)
-    }
-
-    /// The geometry for these numbers instead of those of the builder.
-    fn geometry_for(
-        &self,
-        capacity: usize,
-        max_capacity: Option<usize>,
-        epochs: u32,
-        counter_bits: Option<u32>,
-    ) -> Result<Geometry, BuildError> {
         let rate = rate_asked(self.rate, self.fingerprint_bits);
-        let bits = self.fingerprint_bits;
-        match (max_capacity, counter_bits, self.prefer) {
+        let (capacity, bits, epochs) = (self.capacity, self.fingerprint_bits, self.epochs);
+        match (self.max_capacity, self.counter_bits, self.prefer) {
             (None, ..) if T::EXPIRES => Geometry::expiring(capacity, epochs, rate, bits),
             (Some(max), ..) if T::EXPIRES => {
                 Geometry::growable_expiring(capacity, max, epochs, rate, bits)

@@ -107,12 +107,13 @@ impl<S: Clone + BuildHasher + 'static, T: Lifetime> Builder<S, T> {
         }
         let window = saved.window;
         let grows = window.max_capacity > window.capacity;
-        let geometry = self.geometry_for(
-            window.capacity,
-            grows.then_some(window.max_capacity),
-            window.epochs,
-            (counter_bits > 0).then_some(counter_bits),
-        );
-        geometry == Ok(saved.geometry)
+        let with_saved = Self {
+            capacity: window.capacity,
+            max_capacity: grows.then_some(window.max_capacity),
+            epochs: window.epochs,
+            counter_bits: (counter_bits > 0).then_some(counter_bits),
+            ..self.clone()
+        };
+        with_saved.geometry() == Ok(saved.geometry)
     }
 }
