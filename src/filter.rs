@@ -142,15 +142,20 @@ impl<S, T: Lifetime> Filter<S, T> {
     /// An empty filter with this geometry; `None` if there is no memory for it.
     pub(crate) fn empty(hasher: S, geometry: &Geometry, window: Window) -> Option<Self> {
         let raw = T::Raw::new(geometry, window.epochs.into())?;
-        Some(Self::of_parts(hasher, raw, window))
+        Some(Self::of_parts(
+            hasher,
+            raw,
+            window,
+            T::Timing::start(window),
+        ))
     }
 
-    /// The filter of these parts. Its clock starts now.
-    pub(crate) fn of_parts(hasher: S, raw: T::Raw, window: Window) -> Self {
+    /// The filter of these parts.
+    pub(crate) fn of_parts(hasher: S, raw: T::Raw, window: Window, timing: T::Timing) -> Self {
         Self {
             hasher,
             raw,
-            timing: T::Timing::start(window),
+            timing,
             capacity: window.capacity,
             max_capacity: window.max_capacity,
         }

@@ -157,7 +157,8 @@ mod pages {
     struct Guide;
 }
 
-// The methods of a filter are documented in the order of these modules.
+// The methods of a filter are documented in the order of these modules. The empty lines keep rustfmt from
+// sorting them.
 mod builder;
 
 mod filter;

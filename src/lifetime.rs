@@ -78,6 +78,10 @@ pub(crate) trait Timing: Sized + Send + Sync {
     /// The time of a filter with this window, which begins now.
     fn start(window: Window) -> Self;
 
+    /// The same, if it passes only by calls of the filter's users.
+    #[cfg(feature = "shared")]
+    fn start_by_hand(window: Window) -> Self;
+
     /// The same time, for a copy of the filter.
     fn duplicate(&self) -> Self;
 
@@ -95,6 +99,11 @@ pub(crate) struct Untimed;
 
 impl Timing for Untimed {
     fn start(_window: Window) -> Self {
+        Self
+    }
+
+    #[cfg(feature = "shared")]
+    fn start_by_hand(_window: Window) -> Self {
         Self
     }
 
@@ -119,7 +128,7 @@ impl Timing for Untimed {
 pub(crate) struct Timed {
     ttl: Duration,
     epochs: u32,
-    clock: Clock,
+    pub(crate) clock: Clock,
     /// When writes let time pass.
     pub(crate) due: Due,
 }
@@ -130,11 +139,20 @@ impl Timed {
         epoch_length(self.ttl, self.epochs)
     }
 
-    /// Goes by a clock that processes share. They decide which of them ticks.
-    #[cfg(feature = "shared")]
-    pub(crate) fn go_by(&mut self, clock: Clock) {
-        self.clock = clock;
-        self.due = Due::never();
+    fn of(window: Window, due: Due) -> Self {
+        Self {
+            ttl: window.ttl,
+            epochs: window.epochs,
+            clock: Clock::start(),
+            due,
+        }
+    }
+
+    /// Leaves the time to a caller who has just ticked. If no tick comes for two epochs, writes let time
+    /// pass again.
+    #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+    pub(crate) fn ticked(&self) {
+        self.due.put_off(self.epoch_length().saturating_mul(2));
     }
 
     /// Lets time pass in the filter, as far as one write does.
@@ -149,15 +167,12 @@ impl Timed {
 
 impl Timing for Timed {
     fn start(window: Window) -> Self {
-        Self {
-            ttl: window.ttl,
-            epochs: window.epochs,
-            clock: Clock::start(),
-            due: match window.epochs {
-                0 => Due::never(),
-                _ => Due::after(window.epoch_length()),
-            },
-        }
+        Self::of(window, Due::after(window.epoch_length()))
+    }
+
+    #[cfg(feature = "shared")]
+    fn start_by_hand(window: Window) -> Self {
+        Self::of(window, Due::never())
     }
 
     fn duplicate(&self) -> Self {

@@ -72,7 +72,9 @@ impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
         } = check_sum::<T>(header)?;
         let hasher = hashing.hasher(hasher)?;
         let raw = <T as Kind>::Raw::in_words(&geometry, window.epochs.into(), place);
-        Ok(raw.map(|raw| Self::of_parts(hasher, raw, window)))
+        // The processes decide which of them ticks.
+        let timing = T::Timing::start_by_hand(window);
+        Ok(raw.map(|raw| Self::of_parts(hasher, raw, window, timing)))
     }
 }
 
@@ -112,7 +114,7 @@ impl<S: BuildHasher + 'static> Filter<S, Expiring> {
         // What the clock of the filter showed before this start of the machine.
         let base = Duration::from_nanos(filter.raw.base(boot, may_write));
         let read: ReadShared = Box::new(move || base.saturating_add(read()));
-        filter.timing.go_by(Clock::shared(read));
+        filter.timing.clock = Clock::shared(read);
         Ok(Some(filter))
     }
 }

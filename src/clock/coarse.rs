@@ -70,6 +70,7 @@ pub(crate) fn run(period: Duration) -> Option<Arc<Runner>> {
         .upgrade()
         .filter(|runner| runner.process == process::id());
     if let Some(running) = running {
+        // Relaxed: as the field says.
         if running.period.fetch_min(nanos(period), Ordering::Relaxed) > nanos(period) {
             running.thread.get().map(Thread::unpark);
         }
@@ -84,6 +85,7 @@ pub(crate) fn run(period: Duration) -> Option<Arc<Runner>> {
     match started.start() {
         Ok(()) => Some(started),
         Err(_) => {
+            // Relaxed: as the number says.
             NOW.store(UNKNOWN, Ordering::Relaxed);
             None
         }
@@ -96,17 +98,20 @@ impl Runner {
         let advance = move || {
             while let Some(period) = runner.upgrade().map(|runner| runner.period()) {
                 thread::park_timeout(period);
+                // Relaxed: as the number says. It stays unknown if it is.
                 NOW.fetch_max(read(), Ordering::Relaxed);
             }
         };
         let name = "guira-clock".to_owned();
         let thread = thread::Builder::new().name(name).spawn(advance)?;
         let _ = self.thread.set(thread.thread().clone());
+        // Relaxed: as the number says.
         NOW.store(read(), Ordering::Relaxed);
         Ok(())
     }
 
     fn period(&self) -> Duration {
+        // Relaxed: as the field says.
         Duration::from_nanos(self.period.load(Ordering::Relaxed))
     }
 }

@@ -45,7 +45,7 @@ impl<S> Filter<S, Expiring> {
     pub fn tick(&self) -> bool {
         let length = self.epoch_length();
         let begun = self.raw.tick(length, &|| self.timing.read());
-        self.timing.due.put_off(length.saturating_mul(2));
+        self.timing.ticked();
         begun
     }
 
@@ -54,7 +54,7 @@ impl<S> Filter<S, Expiring> {
     pub fn begin_due_epoch(&self) -> bool {
         let length = self.epoch_length();
         let begun = self.raw.begin_due_epoch(length, &|| self.timing.read());
-        self.timing.due.put_off(length.saturating_mul(2));
+        self.timing.ticked();
         begun
     }
 

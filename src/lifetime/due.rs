@@ -4,10 +4,8 @@ use crate::{
     clock::coarse::{self, NEVER, Runner},
     sync::unchecked::AtomicU64,
 };
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use arc_swap::ArcSwapOption;
+use std::{sync::atomic::Ordering, time::Duration};
 
 /// For how long other writes leave the work to the one that has begun it.
 const LEASE: Duration = Duration::from_millis(1);
@@ -18,8 +16,8 @@ const LEASE: Duration = Duration::from_millis(1);
 /// time what is due.
 pub(crate) struct Due {
     at: AtomicU64,
-    /// Keeps the clock of the process running.
-    runner: Option<Arc<Runner>>,
+    /// Keeps the clock of the process running, until the caller decides what time it is.
+    runner: ArcSwapOption<Runner>,
 }
 
 impl Due {
@@ -32,7 +30,7 @@ impl Due {
         }
         let period = (epoch / 8).clamp(Duration::from_millis(1), Duration::from_millis(250));
         Self {
-            runner: coarse::run(period),
+            runner: ArcSwapOption::new(coarse::run(period)),
             at: AtomicU64::new(coarse::after(epoch)),
         }
     }
@@ -41,7 +39,7 @@ impl Due {
     pub(crate) fn never() -> Self {
         Self {
             at: AtomicU64::new(NEVER),
-            runner: None,
+            runner: ArcSwapOption::empty(),
         }
     }
 
@@ -49,12 +47,13 @@ impl Due {
     pub(crate) fn duplicate(&self) -> Self {
         Self {
             at: AtomicU64::new(self.at()),
-            runner: self.runner.clone(),
+            runner: ArcSwapOption::new(self.runner.load_full()),
         }
     }
 
     #[inline(always)]
     fn at(&self) -> u64 {
+        // Relaxed: as the field says.
         self.at.load(Ordering::Relaxed)
     }
 
@@ -65,7 +64,11 @@ impl Due {
 
     /// From now on the caller of the filter decides what time it is.
     pub(crate) fn end(&self) {
-        self.at.store(NEVER, Ordering::Relaxed);
+        if self.at() != NEVER {
+            // Relaxed: a write that does not see it yet may let time pass once more.
+            self.at.store(NEVER, Ordering::Relaxed);
+            self.runner.store(None);
+        }
     }
 
     /// Leaves the time to a caller who ticks, unless no tick comes within this time.
@@ -97,5 +100,33 @@ impl Due {
     fn move_on(&self, from: u64, to: u64) -> bool {
         let (set, seen) = (Ordering::Relaxed, Ordering::Relaxed);
         from != NEVER && self.at.compare_exchange(from, to, set, seen).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caller_who_decides_needs_no_thread() {
+        let due = Due::after(Duration::from_millis(1));
+        due.end();
+        assert!(due.runner.load().is_none());
+        assert_eq!(due.at(), NEVER);
+        due.put_off(Duration::ZERO);
+        due.pass(|| panic!("it never comes"));
+        assert!(!due.may_have_come());
+        assert!(!due.duplicate().may_have_come());
+    }
+
+    #[test]
+    fn a_moment_comes_once() {
+        let (due, mut calls) = (Due::after(Duration::ZERO), 0);
+        due.pass(|| {
+            calls += 1;
+            Duration::from_secs(3600)
+        });
+        due.pass(|| panic!("an hour has not passed"));
+        assert_eq!(calls, 1);
     }
 }

@@ -4,7 +4,7 @@ use super::{assembly, header::Header};
 use crate::{
     error::SnapshotError,
     filter::Filter,
-    lifetime::{Kind, Lifetime},
+    lifetime::{Kind, Lifetime, Timing},
     raw::{
         ops::{Layouts, Ops},
         restore::Restart,
@@ -58,7 +58,13 @@ impl<T: Lifetime> Place<T> {
             beginning,
         };
         self.raw.complete(&self.restored, &restart);
-        Ok(Filter::of_parts(hasher, self.raw, self.header.window))
+        let window = self.header.window;
+        Ok(Filter::of_parts(
+            hasher,
+            self.raw,
+            window,
+            T::Timing::start(window),
+        ))
     }
 }
 
