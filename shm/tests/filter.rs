@@ -10,7 +10,7 @@ use common::{
     start, text,
 };
 use guira::{BuildError, CuckooFilter, InsertError, MergeError, SnapshotError};
-use guira_shm::{AttachError, NotAlone, OpenError, SharedFilter};
+use guira_shm::{AttachError, OpenError, SharedFilter};
 use std::{fs, hash::RandomState, path::Path};
 
 fn error(path: &Path) -> OpenError {
@@ -473,16 +473,6 @@ fn a_file_that_is_truncated_ends_the_process_that_uses_it() {
     truncate(good.len() as u64);
     fs::write(&file, &good).unwrap();
     assert!(filter.contains("ani") && open(&file).contains("ani"));
-}
-
-#[test]
-fn a_recount_needs_the_filter_for_itself() {
-    let directory = directory();
-    let file = directory.path().join("filter");
-    let (mut here, there) = (create(&file, builder(100)), open(&file));
-    assert!(matches!(here.recount(), Err(NotAlone::InUse)));
-    drop(there);
-    assert_eq!(here.recount().unwrap(), 0);
 }
 
 /// Each opening tells, whether the death was repaired or not, until the items are counted.

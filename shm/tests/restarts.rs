@@ -1,18 +1,29 @@
-//! Processes that take and leave seats at the same time. Here each one is a thread with a filter of its own.
+//! Processes that take and leave seats, some at the same time. Here each one is a thread with a filter of
+//! its own.
 //!
-//! No test of this file forks: a child would keep the lock of a seat that is being taken.
+//! No test of this file forks: a child would keep the locks of seats that are being taken or left.
 #![cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #![expect(unsafe_code, reason = "files are opened")]
 #![allow(dead_code)]
 
 mod common;
 
-use common::{builder, directory, open};
-use guira_shm::{AttachError, OpenError, Participants, SharedFilter};
+use common::{builder, create, directory, open};
+use guira_shm::{AttachError, NotAlone, OpenError, Participants, SharedFilter};
 use std::{fs, path::Path};
 
 /// The word of the first seat.
 const SEATS: u64 = 64;
+
+#[test]
+fn a_recount_needs_the_filter_for_itself() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let (mut here, there) = (create(&file, builder(100)), open(&file));
+    assert!(matches!(here.recount(), Err(NotAlone::InUse)));
+    drop(there);
+    assert_eq!(here.recount().unwrap(), 0);
+}
 
 /// All processes of a filter are killed, one for each seat, and start again at the same time. Here each
 /// process is a thread, and its death is the word that a dead process leaves.
