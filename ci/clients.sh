@@ -2,7 +2,7 @@
 # Runs popular clients against a server on loopback: redis-cli, valkey-cli if a package exists,
 # redis-benchmark, redis-py 5 and the newest redis-py (with its own tests of cuckoo filters, if its
 # source contains them), valkey-py, coredis, valkey-glide, node-redis, ioredis, fred and rustis.
-# Then compares the table of replies in docs/server/commands.md with what clients of nine languages
+# Then compares the table of replies in ci/replies/table.txt with what clients of nine languages
 # show their callers; with GUIRA_BLESS=1 it writes that table.
 # Installs what is missing, as root or with sudo. Takes seven minutes after the build, and at most half
 # an hour.
@@ -311,7 +311,7 @@ say "fred and rustis"
 say "what callers see of a full key"
 replies >"$work/replies" || fail "no reply after $(tail -n 1 "$work/replies")"
 cat "$work/replies"
-compare_replies docs/server/commands.md || fail "the table of replies differs: GUIRA_BLESS=1 ci/clients.sh writes it"
+compare_replies ci/replies/table.txt || fail "the table of replies differs: GUIRA_BLESS=1 ci/clients.sh writes it"
 
 say "the end"
 "$newest/bin/python" -c 'import sys, redis; redis.Redis(port=int(sys.argv[1])).shutdown()' "$port"
