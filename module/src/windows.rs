@@ -7,7 +7,7 @@
 //!
 //! An epoch begins at once: items that expire with it are no longer counted. Threads of the module
 //! then empty their slots, which takes longer. They empty only slots of expired items, so their timing
-//! matters to replicas in one case only: docs/MODULE.md, "Keys that forget".
+//! matters to replicas in one case only: docs/MODULE.md, "Keys with a window".
 //!
 //! The window of a new filter begins with the next move of the clock, at most a tenth of a second
 //! later.
