@@ -150,5 +150,5 @@ fn bytes_on_heap(geometry: &Geometry, doublings: u32) -> usize {
         (_, 0) => RawFilter::<Growing>::bytes_for,
         _ => RawFilter::<GrowingCounting<8>>::bytes_for,
     };
-    bytes(buckets, doublings)
+    bytes(buckets, series.table_levels().more, doublings)
 }

@@ -496,12 +496,12 @@ mod watch;
 
 #[cfg(guira_loom)]
 pub(crate) use switch::loads_are_exchanges;
-#[cfg(any(guira_loom, guira_faults, guira_shuttle))]
-pub use switch::{allocate_list_late, limit_attempts, refuse_memory, weaken};
+#[cfg(any(guira_loom, guira_shuttle))]
+pub(crate) use switch::memory_is_refused;
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 pub(crate) use switch::{attempts, is, is_in, now, order};
-#[cfg(any(guira_loom, guira_shuttle))]
-pub(crate) use switch::{list_is_late, memory_is_refused};
+#[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+pub use switch::{limit_attempts, refuse_memory, weaken};
 #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
 pub(crate) use watch::{is_touched, touch};
 #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]

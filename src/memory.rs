@@ -8,8 +8,6 @@
     )
 )]
 
-#[cfg(feature = "shared")]
-use crate::sync::Ordering;
 use crate::sync::{self, AtomicU64};
 use std::{
     fmt::Debug,
@@ -71,9 +69,6 @@ pub(crate) trait Storage: Copy + Send + Sync + Debug + 'static {
     /// Words on the heap, all 0; `None` if there is no memory.
     fn zeroed(len: usize) -> Option<Self::Words>;
 
-    /// Stores the same bits in all words, which no other thread can access.
-    fn fill(words: &mut Self::Words, bits: u64);
-
     /// True if a word may lack what a thread has put there, although no other thread removes it. A program
     /// that does not keep to the protocol may write words that processes share. A model has none.
     const MAY_BE_GONE: bool = Self::SHARED && !sync::IN_MODEL;
@@ -104,7 +99,7 @@ impl Number for AtomicU64 {
 }
 
 /// A value that only some filters have.
-pub(crate) trait Extra<T>: Send + Sync + 'static {
+pub(crate) trait Extra<T>: Sized + Send + Sync + 'static {
     /// Returns the value, if this filter has one.
     fn get(&self) -> Option<&T>;
 
@@ -113,6 +108,9 @@ pub(crate) trait Extra<T>: Send + Sync + 'static {
 
     /// The value that `make` makes, if this filter has one.
     fn made(make: impl FnOnce() -> T) -> Self;
+
+    /// The value that `make` makes of what it takes, if this filter has one. `None` if it makes none.
+    fn made_of<A>(from: &mut Option<A>, make: impl FnOnce(A) -> Option<T>) -> Option<Self>;
 }
 
 /// Each run of words is a box of its own.
@@ -136,6 +134,10 @@ impl<T> Extra<T> for Nothing {
     fn made(_make: impl FnOnce() -> T) -> Self {
         Self
     }
+
+    fn made_of<A>(_from: &mut Option<A>, _make: impl FnOnce(A) -> Option<T>) -> Option<Self> {
+        Some(Self)
+    }
 }
 
 /// A value, in each filter.
@@ -154,6 +156,10 @@ impl<T: Send + Sync + 'static> Extra<T> for Present<T> {
     fn made(make: impl FnOnce() -> T) -> Self {
         Self(make())
     }
+
+    fn made_of<A>(from: &mut Option<A>, make: impl FnOnce(A) -> Option<T>) -> Option<Self> {
+        from.take().and_then(make).map(Self)
+    }
 }
 
 impl<T: Send + Sync + 'static> Extra<T> for Option<Box<T>> {
@@ -168,6 +174,10 @@ impl<T: Send + Sync + 'static> Extra<T> for Option<Box<T>> {
 
     fn made(make: impl FnOnce() -> T) -> Self {
         Some(Box::new(make()))
+    }
+
+    fn made_of<A>(from: &mut Option<A>, make: impl FnOnce(A) -> Option<T>) -> Option<Self> {
+        from.take().and_then(make).map(|made| Some(Box::new(made)))
     }
 }
 
@@ -214,12 +224,6 @@ impl Storage for Heap {
     fn zeroed(len: usize) -> Option<Self::Words> {
         sync::zeroed(len)
     }
-
-    fn fill(words: &mut Self::Words, bits: u64) {
-        for word in words {
-            *word = AtomicU64::new(bits);
-        }
-    }
 }
 
 /// All words are parts of one memory.
@@ -236,13 +240,6 @@ impl Storage for Shared {
 
     fn zeroed(len: usize) -> Option<Words> {
         Parts::new(Arc::new(sync::zeroed(len)?), 0).take(len)
-    }
-
-    fn fill(words: &mut Words, bits: u64) {
-        for word in &**words {
-            // Relaxed: no other thread has the filter.
-            word.store(bits, Ordering::Relaxed);
-        }
     }
 }
 

@@ -26,7 +26,7 @@ mod snapshot;
 #[cfg(not(any(guira_loom, guira_shuttle)))]
 mod watched;
 
-pub use crate::fault::{Fault, allocate_list_late, limit_attempts, refuse_memory, weaken};
+pub use crate::fault::{Fault, limit_attempts, refuse_memory, weaken};
 #[cfg(not(any(guira_loom, guira_shuttle)))]
 pub use crate::fault::{unwatch, watch};
 pub use crate::step::Step;

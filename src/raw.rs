@@ -163,13 +163,13 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// The [`bytes`](Self::bytes) of a filter with planes of `buckets` buckets that has doubled so often.
-    pub(crate) fn bytes_for(buckets: usize, doublings: u32) -> usize {
+    pub(crate) fn bytes_for(buckets: usize, more: u32, doublings: u32) -> usize {
         let words = buckets << doublings;
         let repeats = match L::COUNTER_BITS {
             0 => 0,
             _ => size_of::<Repeats<L::Kind>>() + Repeats::<L::Kind>::bytes_for(words),
         };
-        Table::<L>::bytes_for(buckets, doublings)
+        Table::<L>::bytes_for(buckets, more, doublings)
             + Versions::<L::Storage>::bytes_for(buckets)
             + Len::<L::Storage, L::Kind>::bytes_for(words)
             + repeats

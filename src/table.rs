@@ -36,8 +36,9 @@ use class::Fingerprints;
 use entry::Fingerprint;
 use layout::{BaseOf, Layout, Word};
 pub(crate) use level::Refusal;
+use parts::Parts;
 pub(crate) use parts::SPLITS_PER_INSERT;
-use planes::Planes;
+use planes::Plane;
 use segment::{Segment, Segments};
 use shared::Progress;
 use word::{Base, Bits, Bucket, Hint};
@@ -63,19 +64,27 @@ impl Levels {
 
 /// All words of a filter.
 pub(crate) struct Table<L: Layout> {
-    /// Plane 0.
-    first: Planes<L::Storage>,
+    /// Plane 0 of a fixed filter.
+    first: IfFixed<L>,
     /// In a box, because there may be very many fixed filters, and they have the size of the others.
     growth: IfGrowing<L>,
 }
+
+/// The words of a plane.
+type WordsOf<L> = <<L as Layout>::Storage as Storage>::Words;
+
+/// The state that only fixed filters have.
+type IfFixed<L> = <<L as Layout>::Kind as Kind>::IfFixed<WordsOf<L>>;
 
 /// The state that only filters that can grow have.
 type IfGrowing<L> = <<L as Layout>::Kind as Kind>::IfGrowing<Box<Growth<L>>>;
 
 /// The state of a filter that can grow.
 struct Growth<L: Layout> {
-    /// Number k holds the words that level k adds to the earlier ones.
+    /// Number k holds the words that level k adds to the earlier ones, number 0 plane 0.
     segments: Segments<L::Storage>,
+    /// The number of buckets of a plane.
+    buckets: usize,
     /// A level that all words have reached, as a [`Hint`]. It speeds up routing. In a filter that
     /// processes share, it is the hint of this process.
     hint: AtomicU64,
@@ -99,6 +108,15 @@ impl<L: Layout> Growth<L> {
         Hint::of_bits(self.hint.load(order))
     }
 
+    /// A plane of which a word has been made.
+    #[inline(always)]
+    fn plane(&self, plane: u64) -> Plane<'_> {
+        // The bit length of the plane's number is the number of its segment. A filter has fewer than 2^31
+        // planes.
+        let number = ((plane as u32) << 1 | 1).ilog2();
+        Plane::within(self.segments.planes(number as usize), plane, self.buckets)
+    }
+
     /// The hint of this process rises.
     #[cold]
     fn raise_hint(&self, hint: Hint) {
@@ -107,18 +125,11 @@ impl<L: Layout> Growth<L> {
         self.hint.fetch_max(hint.bits(), order);
     }
 
-    fn new(levels: Levels) -> Self {
-        Self::with_segments(levels, Segments::new())
-    }
-
-    fn with_segments(levels: Levels, segments: Segments<L::Storage>) -> Self {
+    fn new(levels: Levels, buckets: usize, segments: Segments<L::Storage>) -> Self {
         let Levels { first, more } = levels;
-        assert!(
-            (more as usize) < segment::MOST,
-            "a filter of {more} doublings"
-        );
         Self {
             segments,
+            buckets,
             progress: Default::default(),
             hint: AtomicU64::new(Hint::new(first, first).bits()),
             fingerprints: Fingerprints::new(first),
@@ -134,15 +145,19 @@ impl<L: Layout> Table<L> {
     /// is no memory for them.
     pub(crate) fn new(buckets: usize, levels: Levels) -> Option<Self> {
         debug_assert!(buckets >= 2 && buckets.is_multiple_of(2));
-        let first = Planes::new(L::Storage::zeroed(buckets)?);
-        Some(Self::with_first(first, levels))
+        Self::with_first(L::Storage::zeroed(buckets)?, levels)
     }
 
-    fn with_first(first: Planes<L::Storage>, levels: Levels) -> Self {
-        Self {
-            growth: Extra::made(|| Growth::new(levels).into()),
-            first,
-        }
+    fn with_first(first: WordsOf<L>, levels: Levels) -> Option<Self> {
+        let buckets = first.len();
+        let mut first = Some(first);
+        Some(Self {
+            first: Extra::made_of(&mut first, Some)?,
+            growth: Extra::made_of(&mut first, |first| {
+                let segments = Segments::new(first, levels.more)?;
+                Some(Growth::new(levels, buckets, segments).into())
+            })?,
+        })
     }
 
     /// The state of the growth. `None` in a fixed filter: the compiler knows that.
@@ -151,6 +166,16 @@ impl<L: Layout> Table<L> {
         match L::GROWS {
             true => self.growth.get().map(|growth| &**growth),
             false => None,
+        }
+    }
+
+    /// Plane 0.
+    #[inline(always)]
+    fn first(&self) -> &[AtomicU64] {
+        match (self.first.get(), self.growth.get()) {
+            (Some(first), _) => first,
+            (None, Some(growth)) => &growth.segments.planes(0).words,
+            (None, None) => &[],
         }
     }
 
@@ -163,7 +188,10 @@ impl<L: Layout> Table<L> {
     /// The number of buckets of a plane, which is the whole table unless it has grown.
     #[inline(always)]
     pub(crate) fn buckets(&self) -> usize {
-        self.first.words.len()
+        match self.growth() {
+            Some(growth) => growth.buckets,
+            None => self.first().len(),
+        }
     }
 
     /// The number of allocated words.
@@ -171,8 +199,10 @@ impl<L: Layout> Table<L> {
         if let Some(progress) = self.progress() {
             return self.buckets() << progress.in_use();
         }
-        let more = self.segments().map(|it| it.planes.words.len());
-        self.buckets() + more.sum::<usize>()
+        match self.growth() {
+            Some(_) => self.segments().map(|it| it.planes.words.len()).sum(),
+            None => self.buckets(),
+        }
     }
 
     /// The number of allocated planes.
@@ -186,29 +216,33 @@ impl<L: Layout> Table<L> {
 
     /// Bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
-        let growth = self.growth();
         let of_growth = |growth: &Growth<L>| size_of_val(growth) + growth.segments.bytes();
-        size_of_val(&*self.first.words) + growth.map_or(0, of_growth)
+        match self.growth() {
+            Some(growth) => of_growth(growth),
+            None => size_of_val(self.first()),
+        }
     }
 
-    /// The [`bytes`](Self::bytes) of a filter with planes of `buckets` buckets that has doubled so often.
-    pub(crate) fn bytes_for(buckets: usize, doublings: u32) -> usize {
-        let growth = match L::GROWS {
-            true => size_of::<Growth<L>>() + Segments::<L::Storage>::bytes_for(buckets, doublings),
-            false => 0,
-        };
-        buckets * size_of::<AtomicU64>() + growth
+    /// The [`bytes`](Self::bytes) of a filter with planes of `buckets` buckets that can double `more` times,
+    /// and has doubled so often.
+    pub(crate) fn bytes_for(buckets: usize, more: u32, doublings: u32) -> usize {
+        let segments = Segments::<L::Storage>::bytes_for;
+        match L::GROWS {
+            true => size_of::<Growth<L>>() + segments(buckets, more, doublings),
+            false => buckets * size_of::<AtomicU64>(),
+        }
     }
 
     /// Empties the filter and gives back the memory of its growth.
     pub(crate) fn clear(&mut self) {
-        let levels = self.levels();
-        L::Storage::fill(&mut self.first.words, 0);
+        for word in self.first() {
+            // Relaxed: no other thread has the filter.
+            word.store(0, Ordering::Relaxed);
+        }
+        let first_level = self.first_level();
         if let Some(growth) = self.growth.get_mut() {
-            **growth = Growth {
-                begins_early: growth.begins_early,
-                ..Growth::new(levels)
-            };
+            growth.segments.shrink();
+            growth.hint = AtomicU64::new(Hint::new(first_level, first_level).bits());
         }
     }
 
@@ -327,6 +361,17 @@ impl<L: Layout> Table<L> {
         self.segment(level).is_some()
     }
 
+    /// True if a level has begun and is not complete.
+    #[inline(always)]
+    fn is_between_levels(&self) -> bool {
+        if L::Storage::SHARED {
+            return self.is_growing(self.level());
+        }
+        let next =
+            |growth: &Growth<L>| growth.segments.get(growth.hint().doublings() + 1).is_some();
+        self.growth().is_some_and(next)
+    }
+
     /// The segment that takes the words of `level` to the next level, if it exists.
     #[inline(always)]
     fn segment(&self, level: u32) -> Option<&Segment<L::Storage>> {
@@ -335,6 +380,11 @@ impl<L: Layout> Table<L> {
             return None;
         }
         self.growth()?.segments.get(number)
+    }
+
+    /// The words of `level`, and which of them are split, if the next level has begun.
+    fn parts(&self, level: u32) -> Option<&Parts<L::Storage>> {
+        self.segment(level)?.parts.as_ref()
     }
 
     /// Allocates what the level after `level` needs; `None` if there is no memory.
@@ -371,12 +421,12 @@ impl<L: Layout> Table<L> {
             holds_items: true,
             ..Field::of("table.words", words)
         };
-        let mut fields = vec![words(&self.first.words)];
+        let mut fields = vec![words(self.first())];
         let hint = |growth: &Growth<L>| Field::of("table.hint", &growth.hint);
         fields.extend(self.growth().map(hint));
-        for segment in self.segments() {
+        for segment in self.segments().skip(1) {
             fields.push(words(&segment.planes.words));
-            fields.extend(segment.parts.fields());
+            fields.extend(segment.parts.iter().flat_map(Parts::fields));
         }
         fields
     }
@@ -391,8 +441,8 @@ impl<L: Layout> Table<L> {
     /// The atomics of all allocated words, plane by plane.
     #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
     pub(crate) fn atomics(&self) -> impl Iterator<Item = &AtomicU64> {
-        let later = self.segments().flat_map(|it| &*it.planes.words);
-        self.first.words.iter().chain(later)
+        let later = self.segments().skip(1).flat_map(|it| &*it.planes.words);
+        self.first().iter().chain(later)
     }
 }
 

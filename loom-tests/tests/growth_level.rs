@@ -5,7 +5,7 @@ use crate::common::{
     find::{LAW, find},
     levels::while_levels_complete,
 };
-use guira::model::{Fault, Growing, Step, allocate_list_late};
+use guira::model::{Fault, Growing, Step};
 use guira_loom_tests::{
     P, Q,
     growth::{Growth, UNMADE, ending, growing, split},
@@ -121,15 +121,11 @@ fn levels(levels: u32) -> Growth {
     while_levels_complete(lookup, x, levels)
 }
 
-/// The first level begins in a filter that has no list of segments yet. One thread begins the level,
-/// another one also splits a word, and a lookup may look in the word that the split makes.
+/// One thread begins a level, another one also splits a word, and a lookup may look in the word that the
+/// split makes.
 fn first_segment() -> Growth {
     let x = ending(0b111, 0);
-    let setup = move || {
-        allocate_list_late();
-        growing(Q, &[x], 1)
-    };
-    Growth::new("the first segment and the list, a lookup", setup)
+    Growth::new("the first segment, a lookup", move || growing(Q, &[x], 1))
         .thread(|filter| {
             filter.begin_level(0);
             0_usize
@@ -309,7 +305,7 @@ fn a_lookup_follows_the_hint() {
 }
 
 #[test]
-fn the_first_segment_brings_the_list() {
+fn a_segment_is_published_before_its_words() {
     first_segment().holds();
 }
 

@@ -13,8 +13,7 @@ struct Weakness {
     /// Attempts of a lookup; 0: as many as in a normal build.
     attempts: u8,
     memory_is_refused: bool,
-    list_is_late: bool,
-    unused: [u8; 2],
+    unused: [u8; 3],
 }
 
 const NO_STEP: u8 = u8::MAX;
@@ -25,8 +24,7 @@ static WEAKNESS: Atomic<Weakness> = Atomic::new(Weakness {
     loads_are_exchanges: false,
     attempts: 0,
     memory_is_refused: false,
-    list_is_late: false,
-    unused: [0; 2],
+    unused: [0; 3],
 });
 
 // Outside the models' memory. Relaxed, both: it changes only before and between
@@ -48,8 +46,7 @@ pub fn weaken(fault: Fault, relaxed: Option<Step>, loads_are_exchanges: bool) {
         loads_are_exchanges,
         attempts: 0,
         memory_is_refused: false,
-        list_is_late: false,
-        unused: [0; 2],
+        unused: [0; 3],
     });
 }
 
@@ -73,20 +70,6 @@ pub fn refuse_memory(refuse: bool) {
 #[cfg(any(guira_loom, guira_shuttle))]
 pub(crate) fn memory_is_refused() -> bool {
     weakness().memory_is_refused
-}
-
-/// Lets filters that are built have no list of segments before they grow, until the next call of
-/// [`weaken`]. In other models they have one from the start, which saves steps.
-pub fn allocate_list_late() {
-    set(Weakness {
-        list_is_late: true,
-        ..weakness()
-    });
-}
-
-#[cfg(any(guira_loom, guira_shuttle))]
-pub(crate) fn list_is_late() -> bool {
-    weakness().list_is_late
 }
 
 /// The attempts of a lookup: `normal`, or the limit.

@@ -25,6 +25,13 @@ impl<T> Once<T> {
         }
     }
 
+    /// A cell with a value from the start; `None` if there is no memory.
+    pub(crate) fn with(value: T) -> Option<Self> {
+        let cell = Self::new();
+        cell.publish(value).ok()?;
+        Some(cell)
+    }
+
     /// The value, if it is published. Acquire.
     #[inline(always)]
     pub(crate) fn get(&self) -> Option<&T> {
@@ -59,11 +66,11 @@ impl<T> Once<T> {
     }
 
     /// A cell whose value is known from the start, so that no step of the model looks for it.
-    pub(crate) fn with(value: T) -> Self {
-        Self {
+    pub(crate) fn with(value: T) -> Option<Self> {
+        Some(Self {
             published: None,
             value: Box::new(value).into(),
-        }
+        })
     }
 
     pub(crate) fn get(&self) -> Option<&T> {

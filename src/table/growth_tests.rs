@@ -6,7 +6,6 @@ use super::{
     entry::low_bits,
     layout::Growing,
     loaded::Loaded,
-    segment,
     word::{Bucket, Phases},
 };
 use crate::memory::Heap;
@@ -34,8 +33,8 @@ fn each_level_doubles_the_words() {
     assert_eq!((table.level(), table.levels()), (FIRST, GROWN));
     assert_eq!(table.doublings(), 0);
     assert!(!table.is_growing(FIRST));
-    // The list of segments comes with the first of them.
-    let state = size_of::<Growth<Growing>>();
+    let list = (1 + GROWN.more as usize) * size_of::<usize>();
+    let state = size_of::<Growth<Growing>>() + list + size_of::<Segment<Heap>>();
     assert_eq!(table.bytes(), 4 * 8 + state);
     for doubling in 0..2 {
         let level = FIRST + doubling;
@@ -53,7 +52,6 @@ fn each_level_doubles_the_words() {
         (4 + 4 + 8) * 8
             + state
             + 2 * (size_of::<Segment<Heap>>() + size_of::<CachePadded<AtomicU64>>())
-            + segment::MOST * size_of::<usize>()
     );
 }
 
@@ -166,7 +164,7 @@ fn the_split_pointer_stops_at_the_first_word_to_come() {
 fn the_split_pointer_does_not_go_back() {
     let table = small_table();
     table.begin_level(FIRST).expect("a few bytes");
-    let parts = &table.segment(FIRST).expect("a level has begun").parts;
+    let parts = table.parts(FIRST).expect("a level has begun");
     let part = parts.of_thread(0).expect("the level has just begun");
     for (to, left) in [(24, 40), (8, 40), (32, 32)] {
         table.move_split_pointer(parts, &part, FIRST, to);
@@ -236,7 +234,7 @@ fn threads_begin_in_different_parts() {
 fn another_thread_ends_a_part_and_the_level() {
     let table = table_of_parts();
     table.begin_level(FIRST).expect("a MiB");
-    let parts = &table.segment(FIRST).expect("a level has begun").parts;
+    let parts = table.parts(FIRST).expect("a level has begun");
     for bucket in 0..table.buckets() {
         table.split(0, bucket, FIRST);
     }

@@ -8,8 +8,7 @@ use super::{
     Growth, Levels, Table,
     layout::Layout,
     parts::{Parts, shared_words},
-    planes::Planes,
-    segment::{All, Segment, Segments},
+    segment::{Segment, Segments},
     shared::{self, Progress},
 };
 use crate::memory::{self, Extra, Shared, Storage};
@@ -61,28 +60,27 @@ impl<L: Layout<Storage = Shared>> Table<L> {
         if let Some(page) = page {
             parts.skip_to(parts.position().checked_next_multiple_of(page)?)?;
         }
-        let first = Planes::new(parts.peek(0, buckets)?);
+        let first = parts.peek(0, buckets)?;
         let Some(numbers) = numbers else {
-            return Some(Self::with_first(first, levels));
+            return Self::with_first(first, levels);
         };
-        let mut all = All::new();
-        for (level, pointers) in pointers.into_iter().enumerate() {
+        let later = pointers.into_iter().enumerate().map(|(level, pointers)| {
             let words = buckets.checked_mul(1 << level)?;
-            let planes = Planes::new(parts.peek(words, words)?);
-            let segment = Segment::of(planes, Parts::in_words(words, pointers));
-            all.try_push(segment).ok()?;
-        }
+            let planes = parts.peek(words, words)?;
+            Some(Segment::of(planes, Parts::in_words(words, pointers)))
+        });
+        let segments = Segments::shared(first, levels.more, later)?;
         let (owner, start) = (parts.owner(), parts.position());
         let progress = Progress::new(numbers, owner, start, buckets, levels.more as usize);
-        let growth = Growth::with_segments(levels, Segments::shared(all));
         let growth = Growth {
             progress: <Shared as Storage>::Extra::made(|| progress),
             begins_early: true,
-            ..growth
+            ..Growth::new(levels, buckets, segments)
         };
+        let mut growth = Some(growth);
         let table = Self {
-            growth: Extra::made(|| growth.into()),
-            first,
+            first: Extra::made_of(&mut None, Some)?,
+            growth: Extra::made_of(&mut growth, |growth| Some(growth.into()))?,
         };
         // The hint of this process begins with that of the others.
         table.level();

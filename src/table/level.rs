@@ -95,7 +95,7 @@ impl<L: Layout> Table<L> {
     /// Splits a few words, if the filter is between two levels.
     #[inline(always)]
     pub(crate) fn split_some(&self) {
-        if L::GROWS && self.is_growing(self.level()) {
+        if L::GROWS && self.is_between_levels() {
             self.split_run(self.level(), this_thread());
         }
     }
@@ -109,8 +109,7 @@ impl<L: Layout> Table<L> {
 
     /// The number of words that no split pointer has passed yet; 0 between levels.
     pub(crate) fn words_to_split(&self) -> usize {
-        self.segment(self.level())
-            .map_or(0, |segment| segment.parts.words_to_split())
+        self.parts(self.level()).map_or(0, Parts::words_to_split)
     }
 
     /// Splits a run of words in the part where `thread` works, ahead of the split pointer if there are
@@ -120,10 +119,10 @@ impl<L: Layout> Table<L> {
     /// a thread that stops in the middle delays no other thread.
     #[cold]
     pub(crate) fn split_run(&self, level: u32, thread: usize) {
-        let Some(segment) = self.segment(level) else {
+        let Some(parts) = self.parts(level) else {
             return;
         };
-        let Some(part) = segment.parts.of_thread(thread) else {
+        let Some(part) = parts.of_thread(thread) else {
             // The thread that ended the last part may be stopped before this.
             return self.complete_level(level);
         };
@@ -143,7 +142,7 @@ impl<L: Layout> Table<L> {
             .take_while(|&place| is_split(place));
         let to = pointer + more.count();
         let to = faulty!(to, MovePointerBlindly => end);
-        self.move_split_pointer(&segment.parts, &part, level, to);
+        self.move_split_pointer(parts, &part, level, to);
     }
 
     /// Moves the pointer to `to`, because all words of the part before it are split. Completes the

@@ -9,11 +9,22 @@ use std::ops::Range;
 /// The words of plane 0, or of the successive planes that a doubling adds.
 pub(crate) struct Planes<P: Storage> {
     pub(crate) words: P::Words,
+    /// The number of words of all earlier planes.
+    before: usize,
 }
 
 impl<P: Storage> Planes<P> {
-    pub(super) fn new(words: P::Words) -> Self {
-        Self { words }
+    /// The words of plane 0.
+    pub(super) fn first(words: P::Words) -> Self {
+        Self { words, before: 0 }
+    }
+
+    /// The words that a doubling adds: as many as there are before them.
+    pub(super) fn added(words: P::Words) -> Self {
+        Self {
+            before: words.len(),
+            words,
+        }
     }
 }
 
@@ -35,11 +46,9 @@ impl<'a> Plane<'a> {
     /// The plane with this number, of `buckets` words.
     #[inline(always)]
     pub(super) fn within<P: Storage>(planes: &'a Planes<P>, plane: u64, buckets: usize) -> Self {
-        // Planes that were added have the same number of words before them. Plane 0 has none.
-        let start = (plane as usize * buckets).saturating_sub(planes.words.len());
         Self {
             words: &planes.words,
-            start,
+            start: plane as usize * buckets - planes.before,
         }
     }
 

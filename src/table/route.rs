@@ -6,7 +6,7 @@ use super::{
     entry::{Fingerprint, low_bits},
     layout::{BaseOf, Layout, Word},
     loaded::Loaded,
-    planes::{Plane, Planes},
+    planes::Plane,
     word::{Base, Bits, Hint, Phases},
 };
 use crate::{
@@ -15,7 +15,6 @@ use crate::{
     step::Step,
     sync::{self, AtomicU64, Ordering, count_load},
 };
-use std::ptr;
 
 /// A reader's load of a word in the step `step`.
 #[inline(always)]
@@ -30,23 +29,32 @@ fn load_bits(step: Step, atomic: &AtomicU64) -> Bits {
 /// Acquire the compiler must assume that any memory has changed, including that address, and would
 /// load it again for each word.
 pub(crate) struct View<'a, L: Layout> {
+    /// Plane 0 of a fixed filter.
     first: &'a [AtomicU64],
-    /// [`Table::growth`].
     growth: Option<&'a Growth<L>>,
     table: &'a Table<L>,
 }
 
 impl<'a, L: Layout> View<'a, L> {
+    /// [`Table::growth`]. In a fixed filter the compiler knows that there is none.
+    #[inline(always)]
+    fn growth(&self) -> Option<&'a Growth<L>> {
+        self.growth.filter(|_| L::GROWS)
+    }
+
     /// [`Table::buckets`].
     #[inline(always)]
     pub(crate) fn buckets(&self) -> usize {
-        self.first.len()
+        match self.growth() {
+            Some(growth) => growth.buckets,
+            None => self.first.len(),
+        }
     }
 
     /// The class of the items with this hash.
     #[inline(always)]
     pub(crate) fn class(&self, hash: u64) -> Class {
-        let fingerprints = match self.growth {
+        let fingerprints = match self.growth() {
             Some(growth) => growth.fingerprints,
             None => const { Fingerprints::new(0) },
         };
@@ -56,13 +64,13 @@ impl<'a, L: Layout> View<'a, L> {
     /// [`Table::hint`].
     #[inline(always)]
     fn hint(&self) -> Hint {
-        self.growth.map_or(Hint::FIXED, Growth::hint)
+        self.growth().map_or(Hint::FIXED, Growth::hint)
     }
 
     /// [`Table::base`].
     #[inline(always)]
     fn base(&self) -> BaseOf<L> {
-        BaseOf::<L>::of_first(self.growth.map_or(0, |growth| growth.first_level.into()))
+        BaseOf::<L>::of_first(self.growth().map_or(0, |growth| growth.first_level.into()))
     }
 
     /// Brings the words of a class into the cache, as [`Table::prefetch`] does.
@@ -182,20 +190,10 @@ impl<'a, L: Layout> View<'a, L> {
     /// without a branch on the fingerprint, which would be unpredictable.
     #[inline(always)]
     fn plane_of_hint(&self, hint: Hint, fingerprint: Fingerprint) -> Plane<'a> {
-        let Some(growth) = self.growth else {
+        let Some(growth) = self.growth() else {
             return Plane::of(self.first);
         };
-        let plane = hint.plane_bits(fingerprint.bits()) >> growth.first_level;
-        // The bit length of the plane's number is the number of its segment. (A filter has fewer than 2^31
-        // planes, and of 32 bits the compiler knows that the number is less than 32.)
-        let number = ((plane as u32) << 1 | 1).ilog2();
-        let first = &self.table.first;
-        let planes = growth.segments.planes_or(number as usize, first);
-        debug_assert!(
-            plane == 0 || !ptr::eq(planes, first),
-            "a segment is published before a word of it is made"
-        );
-        Plane::within(planes, plane, self.first.len())
+        growth.plane(hint.plane_bits(fingerprint.bits()) >> growth.first_level)
     }
 }
 
@@ -204,7 +202,7 @@ impl<L: Layout> Table<L> {
     #[inline(always)]
     pub(crate) fn view(&self) -> View<'_, L> {
         View {
-            first: &self.first.words,
+            first: if L::GROWS { &[] } else { self.first() },
             growth: self.growth(),
             table: self,
         }
@@ -418,20 +416,9 @@ impl<L: Layout> Table<L> {
 
     #[inline(always)]
     pub(super) fn plane(&self, plane: u64) -> Plane<'_> {
-        Plane::within(self.planes_of(plane), plane, self.buckets())
-    }
-
-    fn planes_of(&self, plane: u64) -> &Planes<L::Storage> {
-        match plane.checked_ilog2() {
-            None => &self.first,
-            // The planes from 2^k on were added by doubling k + 1.
-            Some(k) => {
-                let segment = self
-                    .growth()
-                    .and_then(|growth| growth.segments.get(k as usize + 1));
-                let segment = segment.expect("a segment is published before a word of it is made");
-                &segment.planes
-            }
+        match self.growth() {
+            Some(growth) => growth.plane(plane),
+            None => Plane::of(self.first()),
         }
     }
 

@@ -15,7 +15,6 @@ use super::{
     class::Class,
     entry::Entry,
     layout::{Layout, Word},
-    planes::Planes,
     word::{Base, Bits, Bucket, Hint, Phases},
 };
 use crate::{
@@ -153,7 +152,7 @@ impl<L: Layout> Table<L> {
     /// A filter with room for the images of the planes of `level`. Its words are 0, in untouched
     /// memory; all of plane 0 must be stored.
     pub(crate) fn for_images(buckets: usize, levels: Levels, level: u32) -> Option<Self> {
-        let table = Self::with_first(Planes::new(L::Storage::zeroed(buckets)?), levels);
+        let table = Self::with_first(L::Storage::zeroed(buckets)?, levels)?;
         for level in levels.first..level {
             table.begin_level(level)?;
         }

@@ -114,6 +114,12 @@ impl Hint {
         ((self.0 & Self::LEVEL_BITS) >> Self::LEVEL) as u32
     }
 
+    /// The number of times that the filter has doubled.
+    #[inline(always)]
+    pub(crate) fn doublings(self) -> usize {
+        (self.0 >> Self::LEVEL_OF_PHASE) as usize
+    }
+
     /// The bits of a fingerprint that select the plane.
     #[inline(always)]
     pub(crate) fn plane_bits(self, fingerprint: u64) -> u64 {
