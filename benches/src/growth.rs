@@ -1,5 +1,5 @@
-//! Growth: a filter that grew 64 times as large against one that was built
-//! large, and against the other way to grow, a chain of filters.
+//! Growth: filters that can grow, at several stages, against one that was built large, and a filter that grew
+//! 64 times as large against the other way to grow, a chain of filters.
 
 use crate::{
     arena::Arena,
@@ -17,8 +17,12 @@ use std::sync::Arc;
 /// How many times as large the filters become.
 pub(crate) const TIMES: u64 = 64;
 
-/// The rates that are asked of a filter that grows, and of a fixed one.
-const RATES: [f64; 3] = [0.01, 0.001, 0.0001];
+/// The rates that are asked of filters that grow, and of fixed ones.
+const RATES: [f64; 2] = [0.01, 0.001];
+
+/// How many times as large the filters have become when they hold all items. At few planes the plane of an
+/// item is hard to predict, and at many planes each is short.
+const STAGES: [u64; 4] = [1, 8, TIMES, 1024];
 
 /// The rates that all are asked for: of a chain, of all its links together.
 const RATES_OF_CHAINS: [f64; 2] = [0.03, 0.001];
@@ -26,12 +30,12 @@ const RATES_OF_CHAINS: [f64; 2] = [0.03, 0.001];
 /// What is measured of the size.
 const SPACE: [What; 2] = [What::Bits, What::FalsePositives];
 
-/// What growth costs, in the third-level cache and out of it.
+/// What growth costs: in each cache, and out of it.
 pub(crate) fn measure(effort: Effort) -> Vec<Table> {
-    let [_, medium, large] = effort.sizes();
-    let sizes = [medium, large];
+    let sizes = effort.sizes();
     let mut tables: Vec<Table> = sizes.map(|size| against_fixed(effort, size)).into();
-    for size in sizes {
+    for size in &sizes[1..] {
+        let size = *size;
         tables.extend(RATES_OF_CHAINS.map(|rate| against_chains(effort, size, rate)));
     }
     tables.extend(over_time(effort));
@@ -51,22 +55,45 @@ fn contestant(name: &str, count: u64, room: Room) -> Contestant<'static> {
     Contestant::new(format!("{name} ({bits} bits × {slots})"), count, make)
 }
 
+/// A filter that can grow, and holds this number of items when it has become so many times as large.
+fn at_stage(count: u64, times: u64, rate: f64) -> Room {
+    match times {
+        // It could become larger still.
+        1 => Room {
+            first: count,
+            ..Room::growing(count * TIMES, TIMES, rate)
+        },
+        _ => Room::growing(count, times, rate),
+    }
+}
+
 fn against_fixed(effort: Effort, size: Size) -> Table {
     let count = items(size.log_slots);
-    let contestants = RATES.map(|rate| {
+    let mut contestants = Vec::new();
+    for rate in RATES {
         let name = format!("at most {} %", rate * 100.0);
         let large = Room::growing(count, 1, rate);
-        [
-            contestant(&format!("{name}, grown"), count, grown(count, rate)),
-            contestant(&format!("{name}, built large"), count, large),
-        ]
-    });
-    let inserts = [What::Insert(0, 100), What::InsertByTwo];
-    let whats = [&inserts[..], &LOOKUPS, &SPACE].concat();
+        contestants.push(contestant(&format!("{name}, built large"), count, large));
+        for times in STAGES {
+            let stage = match times {
+                1 => "can grow".into(),
+                _ => format!("grown {times} times"),
+            };
+            let room = at_stage(count, times, rate);
+            contestants.push(contestant(&format!("{name}, {stage}"), count, room));
+        }
+    }
+    // Between 60 and 90 % no level is being made.
+    let inserts = [
+        What::Insert(0, 100),
+        What::Insert(60, 90),
+        What::InsertByTwo,
+    ];
+    let whats = [&inserts[..], &LOOKUPS, &[What::Remove], &SPACE].concat();
     let key = format!("growth/fixed/{}", size.key);
-    let title = format!("Grown {TIMES} times and built large, {}", size.slots());
+    let title = format!("Stages of growth, {}", size.slots());
     let plan = effort.plan(size);
-    sheet((key, title), &whats, contestants.as_flattened(), plan)
+    sheet((key, title), &whats, &contestants, plan)
 }
 
 fn against_chains(effort: Effort, size: Size, rate: f64) -> Table {
