@@ -108,7 +108,7 @@ impl<L: Layout> Growth<L> {
         Hint::of_bits(self.hint.load(order))
     }
 
-    /// A plane of which a word has been made.
+    /// A plane. The thread has seen that its segment is published.
     #[inline(always)]
     fn plane(&self, plane: u64) -> Plane<'_> {
         // The bit length of the plane's number is the number of its segment. A filter has fewer than 2^31

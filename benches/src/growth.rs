@@ -1,5 +1,5 @@
-//! Growth: filters that can grow, at several stages, against one that was built large, and a filter that grew
-//! 64 times as large against the other way to grow, a chain of filters.
+//! Growth: filters that can grow, at several stages, against one that was built large. A filter that grew 64
+//! times as large against the other way to grow, a chain of filters.
 
 use crate::{
     arena::Arena,
@@ -55,7 +55,7 @@ fn contestant(name: &str, count: u64, room: Room) -> Contestant<'static> {
     Contestant::new(format!("{name} ({bits} bits × {slots})"), count, make)
 }
 
-/// A filter that can grow, and holds this number of items when it has become so many times as large.
+/// A filter that can grow, and has become `times` as large when it holds `count` items.
 fn at_stage(count: u64, times: u64, rate: f64) -> Room {
     match times {
         // It could become larger still.

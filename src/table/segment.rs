@@ -89,8 +89,8 @@ impl<P: Storage> Segments<P> {
         self.list.get(number)?.get()
     }
 
-    /// The planes of the segment with this number, of which a word has been made. Acquire: as
-    /// [`get`](Self::get).
+    /// The planes of the segment with this number. The thread has seen that it is published, by the hint or
+    /// by a word that was split. Acquire: as [`get`](Self::get).
     #[inline(always)]
     pub(super) fn planes(&self, number: usize) -> &Planes<P> {
         let segment = self.get(number);
