@@ -288,6 +288,8 @@ pub enum Fault {
     RepairTrustsShadow,
     /// A hold does not change the version.
     HoldNoVersion,
+    /// A hold does not release the line that names its stripe.
+    HoldUnreleased,
     /// A repair ends the holds of a stripe though a living thread has one.
     HoldSkipsLines,
     /// A repair ends a W by a reading of the time from before it knew of the death.
@@ -408,6 +410,7 @@ impl Fault {
             | Self::GatesFirst
             | Self::RepairTrustsShadow
             | Self::HoldNoVersion
+            | Self::HoldUnreleased
             | Self::HoldSkipsLines
             | Self::FalseDeath
             | Self::RepairerLives

@@ -135,6 +135,11 @@ fn all_lines_are_asked() {
 }
 
 #[test]
+fn a_hold_releases_the_line_that_names_its_stripe() {
+    holds().must_fail(Fault::HoldUnreleased, HOLD);
+}
+
+#[test]
 fn a_hold_changes_the_version() {
     holds().must_fail(Fault::HoldNoVersion, HOLD);
 }

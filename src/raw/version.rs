@@ -243,7 +243,8 @@ impl<'a> Stripe<'a> {
     fn hold_by(self, added: u64) -> Option<Hold<'a>> {
         // Acquire: as `hold` says. Release: pairs with the Acquire of `end_holds`, so a repair sees the
         // line that names this stripe.
-        let order = fault::order(Step::Hold, Ordering::AcqRel);
+        let order = faulty!(Ordering::AcqRel, HoldUnreleased => Ordering::Acquire);
+        let order = fault::order(Step::Hold, order);
         // Relaxed, here and where the exchange fails: the exchange that succeeds decides.
         let mut seen = self.0.load(Ordering::Relaxed);
         while seen & HOLDS != HOLDS {
