@@ -111,8 +111,8 @@ run() {
 commit_of_header() {
     local commit header
     header=$(git hash-object "$1")
-    for commit in $(git log --format=%H -- capi/include/guira.h); do
-        [ "$(git rev-parse "$commit:capi/include/guira.h")" != "$header" ] || { echo "$commit" && return; }
+    for commit in $(git log --format=%H); do
+        [ "$(git rev-parse --quiet --verify "$commit:capi/include/guira.h")" != "$header" ] || { echo "$commit" && return; }
     done
     fail "no commit has the header $1: if the clone is shallow, run git fetch --unshallow"
 }

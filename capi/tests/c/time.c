@@ -5,8 +5,8 @@
 static uint64_t read_clock(void *context) { return *(uint64_t *)context; }
 
 static void items_expire_and_can_be_refreshed(void) {
-    guira_filter *filter = new_filter(1000, 4 * SECOND);
-    CHECK(guira_filter_epoch_length_ns(filter) == SECOND);
+    guira_filter *filter = new_filter(1000, 4 * HOUR);
+    CHECK(guira_filter_epoch_length_ns(filter) == HOUR);
     uint64_t now = 0;
     bool yes = false;
     OK(guira_filter_tick(filter, read_clock, &now, NULL));
@@ -15,15 +15,15 @@ static void items_expire_and_can_be_refreshed(void) {
     CHECK(yes);
     OK(guira_filter_refresh(filter, "absent", 6, &yes));
     CHECK(!yes);
-    for (int second = 1; second <= 6; second++) {
-        now += SECOND;
+    for (int epoch = 1; epoch <= 6; epoch++) {
+        now += HOUR;
         OK(guira_filter_tick(filter, read_clock, &now, &yes));
-        CHECK(yes && guira_filter_epoch(filter) == (uint64_t)second);
+        CHECK(yes && guira_filter_epoch(filter) == (uint64_t)epoch);
         OK(guira_filter_tick(filter, read_clock, &now, &yes));
         CHECK(!yes);
         OK(guira_filter_refresh(filter, "kept", 4, &yes));
         CHECK(yes);
-        CHECK(guira_filter_contains(filter, "old", 3) == (second <= 4));
+        CHECK(guira_filter_contains(filter, "old", 3) == (epoch <= 4));
     }
     OK(guira_filter_add_or_refresh(filter, "kept", 4, &yes));
     CHECK(!yes);
@@ -42,7 +42,7 @@ static void items_expire_and_can_be_refreshed(void) {
 }
 
 static void by_hash(void) {
-    guira_filter *filter = new_filter(1000, 4 * SECOND);
+    guira_filter *filter = new_filter(1000, 4 * HOUR);
     bool yes = false;
     uint64_t hash = guira_filter_hash_bytes(filter, "ani", 3), other = guira_filter_hash_bytes(filter, "koel", 4);
     OK(guira_filter_add_hash(filter, hash));
@@ -57,7 +57,7 @@ static void by_hash(void) {
 
 static void a_filter_grows_and_forgets(void) {
     enum { COUNT = 5000 };
-    guira_options options = options_of(100, 4 * SECOND);
+    guira_options options = options_of(100, 4 * HOUR);
     options.max_capacity = COUNT;
     options.false_positive_rate = 1e-4;
     guira_filter *filter = made_of(options);
@@ -74,7 +74,7 @@ static void a_filter_grows_and_forgets(void) {
 
 static void many_items(void) {
     enum { COUNT = 700 };
-    guira_filter *filter = new_filter(2 * COUNT, 4 * SECOND);
+    guira_filter *filter = new_filter(2 * COUNT, 4 * HOUR);
     uint32_t rows[COUNT];
     bool results[COUNT];
     for (uint32_t i = 0; i < COUNT; i++) rows[i] = i;
@@ -98,11 +98,11 @@ static void many_items(void) {
 
 // Items expire as if the filter had lived on.
 static void a_snapshot_has_an_age(void) {
-    guira_filter *filter = new_filter(1000, 4 * SECOND), *copy = NULL, *other = NULL;
+    guira_filter *filter = new_filter(1000, 4 * HOUR), *copy = NULL, *other = NULL;
     OK(guira_filter_add(filter, "ani", 3));
     guira_bytes bytes = {NULL, 0, 0};
     OK(guira_filter_to_bytes(filter, &bytes));
-    OK(guira_filter_from_bytes(bytes.data, bytes.len, SIZE_MAX, 4 * SECOND, &copy));
+    OK(guira_filter_from_bytes(bytes.data, bytes.len, SIZE_MAX, 4 * HOUR, &copy));
     CHECK(guira_filter_contains(copy, "ani", 3) && guira_filter_epoch(copy) == 4);
     OK(guira_filter_copy(copy, &other));
     OK(guira_filter_advance(other, NULL));
@@ -115,7 +115,7 @@ static void a_snapshot_has_an_age(void) {
 
 // An item of a union is as young as in the filter that has seen it last.
 static void unions_keep_the_younger(void) {
-    guira_filter *here = new_filter(1000, 4 * SECOND), *there = new_filter(1000, 4 * SECOND);
+    guira_filter *here = new_filter(1000, 4 * HOUR), *there = new_filter(1000, 4 * HOUR);
     OK(guira_filter_add(here, "ani", 3));
     for (int epoch = 0; epoch < 3; epoch++) OK(guira_filter_advance(here, NULL));
     OK(guira_filter_add(there, "ani", 3));
@@ -173,19 +173,19 @@ static guira_filter *restarted(guira_filter *filter, uint64_t *now, bool by_call
 static void snapshots_keep_the_age_of_an_epoch(void) {
     for (int by_callback = 0; by_callback < 2; by_callback++) {
         // The clocks before and after a restart have nothing in common.
-        uint64_t now = 1000 * SECOND;
+        uint64_t now = 1000 * HOUR;
         bool began = true;
-        guira_filter *filter = new_filter(1000, 4 * SECOND);
+        guira_filter *filter = new_filter(1000, 4 * HOUR);
         OK(guira_filter_tick(filter, read_clock, &now, NULL));
         OK(guira_filter_add(filter, "ani", 3));
         for (int quarter = 1; quarter <= 3; quarter++) {
-            now += SECOND / 4;
+            now += HOUR / 4;
             filter = restarted(filter, &now, by_callback);
-            now = (uint64_t)quarter * 50 * SECOND;
+            now = (uint64_t)quarter * 50 * HOUR;
             OK(guira_filter_tick(filter, read_clock, &now, &began));
             CHECK(!began);
         }
-        now += SECOND / 4 - 1;
+        now += HOUR / 4 - 1;
         OK(guira_filter_tick(filter, read_clock, &now, &began));
         CHECK(!began);
         now += 1;
@@ -195,7 +195,7 @@ static void snapshots_keep_the_age_of_an_epoch(void) {
         guira_filter_free(filter);
     }
     // Null is the library's own clock, as it is for ticks.
-    guira_filter *filter = new_filter(1000, 4 * SECOND);
+    guira_filter *filter = new_filter(1000, 4 * HOUR);
     guira_bytes bytes = {NULL, 0, 0}, at = {NULL, 0, 0};
     OK(guira_filter_add(filter, "ani", 3));
     OK(guira_filter_to_bytes(filter, &bytes));
@@ -205,7 +205,7 @@ static void snapshots_keep_the_age_of_an_epoch(void) {
     // At one time the bytes are the same.
     static uint8_t room[100000];
     guira_bytes written = {room, 0, sizeof room};
-    uint64_t now = SECOND;
+    uint64_t now = HOUR;
     OK(guira_filter_write_at(filter, append, &written, read_clock, &now));
     OK(guira_filter_to_bytes_at(filter, &at, read_clock, &now));
     CHECK(written.len == at.len && memcmp(room, at.data, at.len) == 0);
