@@ -9,7 +9,7 @@ use crate::{
     filter::{CuckooFilter, ExpiringFilter, Filter},
     geometry::{COUNTER_BITS, Geometry, rate_asked},
     hash::SeededState,
-    lifetime::{Expiring, Forever, Lifetime, MIN_EPOCH, Window},
+    lifetime::{Expiring, Forever, Lifetime, MIN_EPOCH, Timing, Window},
 };
 use std::{marker::PhantomData, time::Duration};
 
@@ -411,9 +411,23 @@ impl<S, T: Lifetime> Builder<S, T> {
     /// [`BuildError`] names the setting that cannot be met, and the allowed range.
     /// [`BuildError::Memory`] if the allocator refuses the memory for the table.
     pub fn build(self) -> Result<Filter<S, T>, BuildError> {
+        self.build_with(T::Timing::start)
+    }
+
+    /// Makes a filter in which writes let no time pass.
+    #[cfg(feature = "shared")]
+    #[doc(hidden)]
+    pub fn build_by_hand(self) -> Result<Filter<S, T>, BuildError> {
+        self.build_with(T::Timing::start_by_hand)
+    }
+
+    fn build_with(
+        self,
+        start: impl FnOnce(Window) -> T::Timing,
+    ) -> Result<Filter<S, T>, BuildError> {
         let (geometry, window) = self.plan()?;
         let buckets = geometry.buckets;
-        Filter::empty(self.hasher, &geometry, window).ok_or(BuildError::Memory { buckets })
+        Filter::empty(self.hasher, &geometry, window, start).ok_or(BuildError::Memory { buckets })
     }
 
     /// What the filter will take at each size: bytes, items, copies, and the rate. Nothing is allocated for

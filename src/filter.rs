@@ -139,15 +139,16 @@ impl<S, T: Lifetime> Filter<S, T> {
         fields
     }
 
-    /// An empty filter with this geometry; `None` if there is no memory for it.
-    pub(crate) fn empty(hasher: S, geometry: &Geometry, window: Window) -> Option<Self> {
+    /// An empty filter with this geometry, and the time that `start` makes; `None` if there is no memory
+    /// for it.
+    pub(crate) fn empty(
+        hasher: S,
+        geometry: &Geometry,
+        window: Window,
+        start: impl FnOnce(Window) -> T::Timing,
+    ) -> Option<Self> {
         let raw = T::Raw::new(geometry, window.epochs.into())?;
-        Some(Self::of_parts(
-            hasher,
-            raw,
-            window,
-            T::Timing::start(window),
-        ))
+        Some(Self::of_parts(hasher, raw, window, start(window)))
     }
 
     /// The filter of these parts.

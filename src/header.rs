@@ -4,7 +4,7 @@ use crate::{
     error::SnapshotError,
     filter::Filter,
     hash::SeededState,
-    lifetime::Lifetime,
+    lifetime::{Lifetime, Timing},
     snapshot::header::{Header, check_size, check_sum, with_checksum},
 };
 use std::hash::BuildHasher;
@@ -77,7 +77,7 @@ impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
         let hasher = header.hashing.hasher(hasher)?;
         let buckets = header.geometry.buckets;
         check_size(buckets, max_bytes)?;
-        Self::empty(hasher, &header.geometry, header.window)
+        Self::empty(hasher, &header.geometry, header.window, T::Timing::start)
             .ok_or(SnapshotError::Memory { buckets })
     }
 }

@@ -79,7 +79,7 @@ impl<T: InFile> Attached<SeededState, T> {
         builder: Builder<SeededState, T>,
     ) -> Result<Self, OpenError> {
         // Its pages are never touched, so it takes up no memory.
-        let asked = builder.build().map_err(OpenError::Build)?;
+        let asked = builder.build_by_hand().map_err(OpenError::Build)?;
         let new = file::like(&asked, MEMBERS)?;
         let open = || {
             let opened = Self::open(path, SeededState::new)?;

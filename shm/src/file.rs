@@ -97,7 +97,7 @@ pub(crate) fn new_filter<S: BuildHasher + Clone + 'static, T: Lifetime>(
 ) -> Result<New<S>, OpenError> {
     check_members(members)?;
     // Its pages are never touched, so it takes up no memory.
-    like(&builder.build().map_err(OpenError::Build)?, members)
+    like(&builder.build_by_hand().map_err(OpenError::Build)?, members)
 }
 
 /// The file of an empty filter like this one.
