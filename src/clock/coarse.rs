@@ -11,7 +11,7 @@ use std::{
         Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak,
         atomic::{AtomicU64, Ordering},
     },
-    thread::{self, Thread},
+    thread::{self, JoinHandle, Thread},
     time::{Duration, Instant},
 };
 
@@ -83,7 +83,7 @@ pub(crate) fn run(period: Duration) -> Option<Arc<Runner>> {
     });
     *runner = Arc::downgrade(&started);
     match started.start() {
-        Ok(()) => Some(started),
+        Ok(_) => Some(started),
         Err(_) => {
             // Relaxed: as the number says.
             NOW.store(UNKNOWN, Ordering::Relaxed);
@@ -93,7 +93,7 @@ pub(crate) fn run(period: Duration) -> Option<Arc<Runner>> {
 }
 
 impl Runner {
-    fn start(self: &Arc<Self>) -> io::Result<()> {
+    fn start(self: &Arc<Self>) -> io::Result<JoinHandle<()>> {
         let runner = Arc::downgrade(self);
         let advance = move || {
             while let Some(period) = runner.upgrade().map(|runner| runner.period()) {
@@ -107,12 +107,19 @@ impl Runner {
         let _ = self.thread.set(thread.thread().clone());
         // Relaxed: as the number says.
         NOW.store(read(), Ordering::Relaxed);
-        Ok(())
+        Ok(thread)
     }
 
     fn period(&self) -> Duration {
         // Relaxed: as the field says.
         Duration::from_nanos(self.period.load(Ordering::Relaxed))
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        // The thread ends at once, and not when its period is over.
+        self.thread.get().map(Thread::unpark);
     }
 }
 
@@ -130,6 +137,20 @@ mod tests {
         assert!(read() >= soon);
         assert!(!may_have_come(after(Duration::from_secs(3600))) || runner.is_none());
         assert!(!may_have_come(NEVER));
+    }
+
+    #[test]
+    fn the_thread_ends_with_its_last_owner() {
+        let runner = Arc::new(Runner {
+            process: process::id(),
+            thread: OnceLock::new(),
+            period: AtomicU64::new(NEVER),
+        });
+        let thread = runner.start().expect("a thread");
+        drop(runner);
+        thread
+            .join()
+            .expect("the end, although the period is not over");
     }
 
     #[test]

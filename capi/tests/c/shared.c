@@ -729,6 +729,7 @@ static void a_filter_without_a_file_goes_by_its_descriptor(void) {
     OK(guira_filter_create_memfd(&made, 2, &f));
     receiver self = {dup(guira_filter_memfd(f)), false};
     CHECK(self.descriptor >= 0 && guira_filter_memfd(heap) == -1);
+    guira_filter_free(heap);
     ended(start(add_by_descriptor, &self));
     self.dies = true;
     pid_t pid = start(add_by_descriptor, &self);
@@ -748,7 +749,6 @@ static void a_filter_without_a_file_goes_by_its_descriptor(void) {
     OK(guira_filter_reader_from_memfd(self.descriptor, &r));
     CHECK(close(self.descriptor) == 0 && guira_filter_contains(r, "ani", 3) && guira_filter_len(r) == 2);
     guira_filter_free(r);
-    guira_filter_free(heap);
     REFUSED(GUIRA_STATUS_MISSING, "descriptor", guira_filter_from_memfd(self.descriptor, &heap));
     REFUSED(GUIRA_STATUS_MISSING, "descriptor -1", guira_filter_reader_from_memfd(-1, &r));
     int file = open(fresh(), O_RDWR | O_CREAT, 0600);
