@@ -41,8 +41,9 @@ static inline void wait_until_alone(void) {
 }
 
 // Runs `child` in a new process, which ends without the parent's handlers. It would lose what other threads
-// of its parent own, and valgrind would say so.
-static inline pid_t start(void (*child)(void *), void *argument) {
+// of its parent own, and valgrind would say so. Not inlined: else the child would also lose what only its
+// parent uses later.
+__attribute__((noinline)) static pid_t start(void (*child)(void *), void *argument) {
     fflush(NULL);
     wait_until_alone();
     pid_t pid = fork();
