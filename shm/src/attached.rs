@@ -189,9 +189,6 @@ impl<S: BuildHasher + 'static, T: InFile> Attached<S, T> {
         // first, and then another opener repairs or takes it.
         while self.processes.take_seat()?.is_none() {
             self.filter.repair_dead();
-            if self.processes.take_seat()?.is_some() {
-                break;
-            }
             if since.elapsed() > MOST_WAIT {
                 return Err(self.processes.too_many());
             }

@@ -14,8 +14,13 @@ impl Boottime {
     /// The clock, if it is the same one in all processes.
     pub(crate) fn new() -> Result<Self, OpenError> {
         // Kernels without time namespaces have no such file.
-        let offsets = fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default();
-        if is_shifted(&offsets) {
+        let offsets = fs::read_to_string("/proc/self/timens_offsets");
+        Self::of_namespace(&offsets.unwrap_or_default())
+    }
+
+    /// The clock in a time namespace with these offsets.
+    fn of_namespace(offsets: &str) -> Result<Self, OpenError> {
+        if is_shifted(offsets) {
             return Err(OpenError::TimeNamespace);
         }
         let id = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
@@ -86,6 +91,15 @@ mod tests {
             "monotonic           0         0\nboottime        86400         0\n"
         ));
         assert!(is_shifted("boottime            0         7\n"));
+    }
+
+    #[test]
+    fn the_clock_of_another_namespace_is_refused() {
+        for (offset, is_refused) in [(0, false), (7, true)] {
+            let clock = Boottime::of_namespace(&format!("boottime 0 {offset}"));
+            assert_eq!(matches!(clock, Err(OpenError::TimeNamespace)), is_refused);
+            assert_eq!(clock.is_ok(), !is_refused);
+        }
     }
 
     #[test]

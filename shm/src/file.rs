@@ -135,7 +135,12 @@ fn check_members(members: usize) -> Result<(), OpenError> {
 /// files, it has another name.
 pub(crate) fn create<S>(path: &Path, new: &New<S>) -> Result<(), OpenError> {
     let directory = directory_of(path)?;
-    match without_name(directory) {
+    create_by(without_name(directory), path, new)
+}
+
+/// [`create`] by this result of [`without_name`].
+fn create_by<S>(unnamed: io::Result<File>, path: &Path, new: &New<S>) -> Result<(), OpenError> {
+    match unnamed {
         Ok(file) => {
             fill(&file, new)?;
             give_name(&file, path).map_err(unless_it_exists)
@@ -370,5 +375,67 @@ fn check_file_system(file: &File) -> Result<(), OpenError> {
     match REFUSED.iter().find(|(refused, _)| *refused == found) {
         Some((_, name)) => Err(OpenError::FileSystem { name }),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The file of a filter for 100 items.
+    fn new() -> New<SeededState> {
+        new_filter(CuckooFilter::builder().capacity(100).seed(1), 3).unwrap()
+    }
+
+    /// Not every file system has files without a name.
+    #[test]
+    fn a_file_is_created_where_each_has_a_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("filter");
+        let none = |code| create_by(Err(io::Error::from_raw_os_error(code)), &path, &new());
+        assert!(matches!(none(libc::ENOSPC), Err(OpenError::Io(_))));
+        assert!(!path.exists());
+        none(libc::EOPNOTSUPP).unwrap();
+        assert!(matches!(none(libc::EOPNOTSUPP), Err(OpenError::Exists)));
+        let file = open(&path, Access::Write).unwrap();
+        let mapped = Mapped::new::<Forever>(&file, Access::Write).unwrap();
+        assert!(mapped.header == new().header);
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
+    }
+
+    /// The length is that of the filter, and not only the one in the header.
+    #[test]
+    fn a_file_of_another_length_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("filter");
+        for more in [-8, 0, 8] {
+            let mut new = new();
+            new.header.words = new.header.words.checked_add_signed(more).unwrap();
+            let file = File::create_new(&path).unwrap();
+            file.set_len(8 * new.header.words as u64).unwrap();
+            let file = open(&path, Access::Write).unwrap();
+            new.header.write(Map::of_file(&file, PAGE).unwrap().words());
+            let mapped = Mapped::new::<Forever>(&file, Access::Write);
+            let is_refused = matches!(
+                mapped,
+                Err(OpenError::Length { found, expected })
+                    if found as i64 - expected as i64 == 8 * more as i64
+            );
+            assert_eq!((is_refused, mapped.is_ok()), (more != 0, more == 0));
+            fs::remove_file(&path).unwrap();
+        }
+    }
+
+    /// Each line can have one hold of a stripe.
+    #[test]
+    fn too_many_holds_are_refused() {
+        assert!(check_holds(MOST_HOLDS).is_ok());
+        assert!(matches!(
+            check_holds(MOST_HOLDS + 1),
+            Err(OpenError::Control {
+                what: "number of holds of a stripe",
+                found: 512
+            })
+        ));
     }
 }

@@ -192,6 +192,23 @@ impl Lock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{fs, os::unix::fs::symlink};
+
+    /// A link may lead elsewhere by the time that a process needs its file again.
+    #[test]
+    fn a_file_is_found_again_when_a_link_to_it_has_changed() {
+        let directory = tempfile::tempdir().unwrap();
+        let [one, other, link] = ["one", "other", "link"].map(|name| directory.path().join(name));
+        for file in [&one, &other] {
+            fs::write(file, "").unwrap();
+        }
+        symlink(&one, &link).unwrap();
+        let origin = Origin::of_path(&link, &File::open(&link).unwrap()).unwrap();
+        fs::remove_file(&link).unwrap();
+        symlink(&other, &link).unwrap();
+        let found = identity(&origin.open().unwrap()).unwrap();
+        assert_eq!(found, origin.identity());
+    }
 
     /// A child of another thread may keep the description that has made a claim.
     #[test]

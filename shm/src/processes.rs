@@ -57,14 +57,18 @@ impl Processes {
         Seat::of_word(self.own.words()[SEAT_WORD].load(Ordering::Acquire))
     }
 
-    /// Takes the lowest free seat, unless this process has one. `None` if a seat is on the way to
-    /// be free: a process has died with it, or takes, repairs or leaves it right now.
+    /// Takes a seat, unless this process has one. `None` if a seat is on the way to be free: a process
+    /// has died with it, or takes, repairs or leaves it right now.
     pub(crate) fn take_seat(&self) -> Result<Option<Seat>, AttachError> {
-        if let Some(seat) = self.seat_now() {
-            return Ok(Some(seat));
+        match self.seat_now() {
+            None => self.take_free_seat(),
+            seat => Ok(seat),
         }
+    }
+
+    /// Takes the lowest free seat, unless another thread of this process is faster.
+    fn take_free_seat(&self) -> Result<Option<Seat>, AttachError> {
         let file = self.origin.open()?;
-        let mut all_live = true;
         for member in 0..self.members {
             // One that is about to leave it still has the lock.
             let is_free = || Ok(self.state_of(member) == State::Free);
@@ -73,22 +77,27 @@ impl Processes {
             {
                 return self.keep_seat(&claim, member).map(Some);
             }
-            all_live &= self.is_settled(&file, member)?;
         }
+        let all_are_settled = self.all_are_settled(&file)?;
         // Another thread of this process may have taken the last one.
         match self.seat_now() {
-            None if all_live => Err(self.too_many()),
+            None if all_are_settled => Err(self.too_many()),
             seat => Ok(seat),
         }
     }
 
-    /// True if a process that lives has the seat, and is not about to take or to leave it.
-    fn is_settled(&self, file: &File, member: usize) -> io::Result<bool> {
-        let is_taken = self.state_of(member) == State::Taken;
-        // The claim comes last: a process that has taken the seat ends it when its threads know.
-        Ok(is_taken
-            && is_locked(file, Byte::Life, member)?
-            && !is_locked(file, Byte::Claim, member)?)
+    /// True if processes that live have all seats, and none of them is about to take or to leave one.
+    fn all_are_settled(&self, file: &File) -> io::Result<bool> {
+        for member in 0..self.members {
+            // The claim comes last: a process that has taken the seat ends it when its threads know.
+            let is_settled = self.state_of(member) == State::Taken
+                && is_locked(file, Byte::Life, member)?
+                && !is_locked(file, Byte::Claim, member)?;
+            if !is_settled {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// All seats are taken.
@@ -305,6 +314,105 @@ fn forget_page(lock: Option<Arc<Lock>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::header::PAGE;
+    use tempfile::NamedTempFile;
+
+    /// A file with the words of seats, and nothing else.
+    fn file() -> NamedTempFile {
+        let file = NamedTempFile::new().unwrap();
+        file.as_file().set_len(8 * PAGE as u64).unwrap();
+        file
+    }
+
+    /// A process that shares this file with at most one other one.
+    fn process(file: &NamedTempFile) -> Processes {
+        let origin = Origin::of_path(file.path(), file.as_file()).unwrap();
+        let map = Map::of_file(file.as_file(), PAGE).unwrap();
+        Processes::new(Arc::new(origin), Arc::new(map), 2).unwrap()
+    }
+
+    /// What a dead process has left can belong to a living one as well, and is repaired later.
+    #[test]
+    fn a_seat_is_free_when_nothing_of_the_dead_is_left() {
+        let file = file();
+        let process = process(&file);
+        assert_eq!(process.take_seat().unwrap().map(Seat::member), Some(0));
+        State::Taken.store_next(process.map.seat_word(1));
+        for (is_all, state, deaths) in [
+            (false, State::Dead, 0),
+            (false, State::Dead, 0),
+            (true, State::Free, 1),
+        ] {
+            let mut repaired = Vec::new();
+            assert!(process.repair_dead(true, &mut |member| {
+                repaired.push(member);
+                assert!(process.state_of(member) == State::Dead);
+                is_all
+            }));
+            assert_eq!(repaired, [1]);
+            assert!(process.state_of(1) == state);
+            assert_eq!(process.map.participants(2).deaths, deaths);
+        }
+        assert!(!process.repair_dead(true, &mut |_| unreachable!("none is dead")));
+    }
+
+    #[test]
+    fn the_dead_are_looked_for_now_and_then_or_at_once() {
+        let file = file();
+        let process = process(&file);
+        State::Taken.store_next(process.map.seat_word(1));
+        let is_looked_for = |at_once| process.repair_dead(at_once, &mut |_| false);
+        assert!(is_looked_for(false));
+        // As if it had just been done.
+        let looked = &process.own.words()[LOOKED];
+        assert!(looked.load(Ordering::Relaxed) > 0);
+        let late = u64::MAX / 2;
+        looked.store(late, Ordering::Relaxed);
+        assert!(!is_looked_for(false));
+        assert!(is_looked_for(true));
+        assert_eq!(looked.load(Ordering::Relaxed), late);
+    }
+
+    #[test]
+    fn who_cannot_be_asked_for_lives() {
+        let file = file();
+        let process = process(&file);
+        assert!(!process.is_alive(1));
+        file.close().unwrap();
+        assert!(process.is_alive(1));
+    }
+
+    /// Two threads of a process take a seat each, and the first one counts.
+    #[test]
+    fn a_process_has_one_seat_and_its_number() {
+        let file = file();
+        let process = process(&file);
+        let take = |member| {
+            let file = process.origin.open().unwrap();
+            let claim = Claim::of(&file, member).unwrap().unwrap();
+            assert!(try_lock(&file, Byte::Life, member).unwrap());
+            process.keep_seat(&claim, member).unwrap().member()
+        };
+        let is_locked = |member| is_locked(file.as_file(), Byte::Life, member).unwrap();
+        assert_eq!(take(1), 1);
+        let number = process.own.words()[NUMBER_WORD].load(Ordering::Relaxed);
+        assert_eq!(number, process_number(1));
+        assert_ne!(number, process_number(0));
+        assert_eq!(take(0), 1);
+        assert!(process.state_of(0) == State::Free);
+        assert_eq!([0, 1].map(is_locked), [false, true]);
+    }
+
+    /// Another thread takes the last free seat before this one looks for it.
+    #[test]
+    fn a_thread_uses_the_last_seat_if_another_thread_has_taken_it() {
+        let file = file();
+        let (process, other) = (process(&file), process(&file));
+        other.take_seat().unwrap().unwrap();
+        let seat = process.take_seat().unwrap().unwrap();
+        let found = process.take_free_seat().unwrap().unwrap();
+        assert_eq!((seat.member(), found.member()), (1, 1));
+    }
 
     /// A process takes the seat of this word, as its number of the taking says.
     fn taken() -> AtomicU64 {

@@ -160,6 +160,20 @@ mod tests {
         assert!(calls.get() > 2 * MOST_INTERRUPTED);
     }
 
+    /// A file system that is nearly full takes long to say no.
+    #[test]
+    fn memory_is_not_asked_for_again_at_once() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(8 * 4096).unwrap();
+        let origin = Origin::of_path(file.path(), file.as_file()).unwrap();
+        let map = Map::of_file(file.as_file(), 4096).unwrap();
+        let sparse = Sparse::new(Arc::new(map), Arc::new(origin));
+        assert!(sparse.commit(0..4096));
+        // As if it had just been refused.
+        sparse.refused.store(u64::MAX / 2, Ordering::Relaxed);
+        assert!(!sparse.commit(0..4096));
+    }
+
     #[test]
     fn signals_without_end_are_an_error() {
         let error = allocated(0..1 << 20, 0).unwrap_err();

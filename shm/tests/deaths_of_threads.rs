@@ -13,10 +13,10 @@ mod common;
 
 use common::{
     directory,
-    dying::{check, has_died, rewrite, template, writes},
+    dying::{before, check, has_died, rewrite, template, writes},
     open, path, role, start, text,
 };
-use guira::model::{Step, watch};
+use guira::model::Step;
 use guira_shm::SharedFilter;
 use nix::sys::signal::{Signal, raise};
 use std::{
@@ -116,18 +116,16 @@ fn through(file: &Path) -> PathBuf {
 
 /// This thread says so before step `stop`, and stops for ever.
 fn stop_before(stop: usize, act: Act, sender: Sender<bool>) {
-    let mut left = Some(stop);
-    watch(move |step| {
-        if act.counts(step) {
-            if left == Some(0) {
-                sender.send(true).unwrap();
-                loop {
-                    thread::park();
-                }
+    before(
+        stop,
+        move |step| act.counts(step),
+        move || {
+            sender.send(true).unwrap();
+            loop {
+                thread::park();
             }
-            left = left.and_then(|left| left.checked_sub(1));
-        }
-    });
+        },
+    );
 }
 
 /// The threads of a child act, and it dies. An error is the number of a thread that was through before.

@@ -234,6 +234,29 @@ fn a_snapshot_has_the_times() {
     assert!(filter.is_empty() && !filter.contains("koel"));
 }
 
+/// A copy that is not of the current epoch lives for an epoch more in the other filter.
+#[test]
+fn a_copy_of_a_filter_has_the_times() {
+    let filter = expiring(100, HOUR).build().unwrap();
+    filter.insert("ani").unwrap();
+    assert!(filter.advance() && filter.advance());
+    filter.insert("koel").unwrap();
+    let directory = directory();
+    let file = directory.path().join("filter");
+    // SAFETY: no other program knows the directory of this test.
+    let in_file = unsafe { SharedExpiringFilter::create_copy(&file, &filter, 7) }.unwrap();
+    let in_memfd = SharedExpiringFilter::create_memfd_copy(&filter, 7).unwrap();
+    for copy in [in_file, in_memfd] {
+        assert!(copy.contains("ani") && copy.contains("koel"));
+        assert_eq!((copy.len(), copy.participants().max), (2, 7));
+        for left in [true, false] {
+            assert!(copy.advance().unwrap());
+            assert_eq!(copy.contains("ani"), left);
+            assert!(copy.contains("koel"));
+        }
+    }
+}
+
 fn word(bytes: &[u8], at: usize) -> u64 {
     u64::from_ne_bytes(bytes[8 * at..8 * at + 8].try_into().unwrap())
 }
@@ -310,6 +333,10 @@ fn times_that_cannot_be_are_refused() {
     };
     for (line, number) in [
         (0, 1 << 63),
+        // The age of the oldest live copies, and the number of epochs that go by their number.
+        (0, 3 << 60 | 2),
+        (0, 3 << 56 | 2),
+        (0, 2 << 60 | (1 << 55) + 1),
         (0, u64::MAX),
         (0, 1),
         (1, 3),

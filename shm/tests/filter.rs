@@ -11,7 +11,7 @@ use common::{
 };
 use guira::{BuildError, CuckooFilter, InsertError, MergeError, SnapshotError};
 use guira_shm::{AttachError, OpenError, SharedFilter};
-use std::{fs, hash::RandomState, path::Path};
+use std::{cell::Cell, fs, hash::RandomState, path::Path};
 
 fn error(path: &Path) -> OpenError {
     // SAFETY: no other program knows the directory of this test.
@@ -103,6 +103,17 @@ fn a_shared_filter_merges_and_unites_with_filters_of_the_heap() {
         copy.merge(there.as_filter()).unwrap();
         assert_eq!(copy.digest(), here.as_filter().digest());
         assert_eq!(copy.to_bytes().len(), here.as_filter().snapshot_len_hint());
+        let path = file.with_extension("copy");
+        // SAFETY: no other program knows the directory of this test.
+        let in_file = unsafe { SharedFilter::create_copy(&path, &copy, 7) }.unwrap();
+        let in_memfd = SharedFilter::create_memfd_copy(&copy, 7).unwrap();
+        for same in [&in_file, &open(&path), &in_memfd] {
+            assert_eq!(
+                (same.as_filter().digest(), same.len()),
+                (copy.digest(), 300)
+            );
+            assert_eq!(same.participants().max, 7);
+        }
         let rates = [
             copy.false_positive_rate(),
             here.as_filter().false_positive_rate(),
@@ -571,11 +582,17 @@ fn a_child_has_a_seat_of_its_own() {
     let other = open(&file);
     other.repair();
     assert_eq!(other.participants().in_use, 2);
-    // A child that drops the filter leaves the parent's seat alone.
+    // A child that drops the filter leaves the parent's seat alone, and what it has mapped itself: where
+    // its parent has the lock, the child has room.
+    let filter = Cell::new(Some(filter));
     assert!(in_child(|| {
-        drop(filter);
-        true
+        let page = || memmap2::MmapMut::map_anon(4096).unwrap();
+        let pages: Vec<_> = (0..10_000).map(|_| page()).collect();
+        drop(filter.take());
+        pages.iter().all(|page| page[0] == 0)
     }));
+    assert_eq!(other.repair().processes, 0);
+    assert_eq!(other.participants().in_use, 2);
 }
 
 /// Children whose parents have ended, one after the other.
@@ -670,9 +687,12 @@ fn a_full_file_system_is_an_error_and_leaves_no_file() {
     use std::io::ErrorKind;
     let directory = directory();
     let is_refused = |kind: ErrorKind| {
-        let error = refused(&directory.path().join("filter"), builder(1_000_000));
-        let has_kind = matches!(&error, OpenError::Io(error) if error.kind() == kind);
-        has_kind && fs::read_dir(directory.path()).is_ok_and(|files| files.count() == 0)
+        let builders = [builder(1_000_000), growing(1_000_000, 4_000_000)];
+        builders.into_iter().all(|builder| {
+            let error = refused(&directory.path().join("filter"), builder);
+            let has_kind = matches!(&error, OpenError::Io(error) if error.kind() == kind);
+            has_kind && fs::read_dir(directory.path()).is_ok_and(|files| files.count() == 0)
+        })
     };
     // A tmpfs that only the child has, if it may mount one.
     let mounts = in_child(|| {

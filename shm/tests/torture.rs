@@ -321,11 +321,7 @@ impl Thread<'_> {
 /// In a build with faults, half of the threads die before some step of their own.
 #[cfg(guira_faults)]
 fn die_before_a_step(random: &mut StdRng) {
-    use guira::model::{Step, watch};
-    use nix::{
-        sys::signal::{Signal, kill},
-        unistd::Pid,
-    };
+    use guira::model::Step;
     const STEPS: [Step; 30] = [
         Step::Claim,
         Step::Outline,
@@ -364,18 +360,12 @@ fn die_before_a_step(random: &mut StdRng) {
             last,
             Step::Commit | Step::Publish | Step::EndPart | Step::Complete | Step::RaiseHint
         );
-        let mut left = random.random_range(0..if few { 3 } else { 500_u32 });
-        watch(move |step| {
-            if step == last {
-                if left == 0 {
-                    kill(Pid::this(), Signal::SIGKILL).expect("a signal");
-                }
-                left -= 1;
-            }
-        });
+        let number = random.random_range(0..if few { 3 } else { 500 });
+        common::dying::die_before(number, move |step| step == last);
     }
 }
 
+#[cfg(not(guira_faults))]
 #[cfg(not(guira_faults))]
 fn die_before_a_step(_: &mut StdRng) {}
 

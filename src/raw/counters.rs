@@ -259,7 +259,8 @@ mod tests {
     fn small_counters_end_at_their_largest_numbers() {
         const ENOUGH: u64 = SmallCounters::ENOUGH as u64;
         let small = SmallCounters::from(Stats {
-            relocations: u64::MAX,
+            // The first number that does not fit.
+            relocations: 1 << 48,
             longest_path: SmallCounters::LONGEST - 1,
             retried_lookups: ENOUGH + 1,
             conservative_lookups: u64::MAX,

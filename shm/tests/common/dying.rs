@@ -41,23 +41,31 @@ pub(crate) fn writes(step: Step) -> bool {
     )
 }
 
+/// From now on counts this thread's steps, and calls `then` before step `number`.
+pub(crate) fn before(
+    number: usize,
+    counts: impl Fn(Step) -> bool + 'static,
+    then: impl Fn() + 'static,
+) {
+    let mut left = Some(number);
+    watch(move |step| {
+        if counts(step) {
+            if left == Some(0) {
+                then();
+            }
+            left = left.and_then(|left| left.checked_sub(1));
+        }
+    });
+}
+
 /// From now on counts this thread's steps, and sends the process a signal before step `number`.
 pub(crate) fn signal_before(
     signal: Signal,
     number: usize,
     counts: impl Fn(Step) -> bool + 'static,
 ) {
-    let mut left = Some(number);
-    watch(move |step| {
-        if !counts(step) {
-            return;
-        }
-        if left == Some(0) {
-            // To this thread, which must not run on until the others have been stopped.
-            raise(signal).expect("a signal");
-        }
-        left = left.and_then(|left| left.checked_sub(1));
-    });
+    // To this thread, which must not run on until the others have been stopped.
+    before(number, counts, move || raise(signal).expect("a signal"));
 }
 
 /// From now on counts this thread's steps, and kills the process before step `death`.

@@ -13,19 +13,20 @@ use nix::{
         signal::{Signal, kill, killpg},
         wait::{WaitStatus, waitpid},
     },
-    unistd::{ForkResult, Pid, fork},
+    unistd::{ForkResult, Pid, alarm, fork, getppid},
 };
 use std::{
     env,
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{self, Child, Command, ExitStatus, Stdio},
     thread,
     time::Duration,
 };
 
-/// The variable that has the arguments of a role.
+/// The variable that has the arguments of a role, and the one that has the number of the parent.
 const ROLE: &str = "GUIRA_SHM_ROLE";
+const PARENT: &str = "GUIRA_SHM_PARENT";
 
 /// Starts a child in a role, which is the name of a test.
 pub(crate) fn start(role: &str, arguments: &[String]) -> Child {
@@ -38,6 +39,7 @@ pub(crate) fn command(role: &str, arguments: &[String]) -> Command {
     command
         .args(["--exact", role, "--nocapture", "--test-threads", "1"])
         .env(ROLE, arguments.join("\n"))
+        .env(PARENT, process::id().to_string())
         .stdout(Stdio::null())
         // It forks, and its children are in its group.
         .process_group(0);
@@ -76,6 +78,11 @@ pub(crate) fn role() -> Option<Vec<String>> {
     let arguments = env::var(ROLE).ok()?;
     // The child ends with the test, also if that is killed.
     set_pdeathsig(Signal::SIGKILL).expect("a signal");
+    // No signal comes if the test has ended before.
+    let parent = env::var(PARENT).expect("it was started by `command`");
+    if getppid().to_string() != parent {
+        process::exit(1);
+    }
     Some(arguments.split('\n').map(str::to_owned).collect())
 }
 
@@ -184,12 +191,18 @@ pub(crate) fn in_child_that_is_killed(time: Duration, work: impl FnOnce()) {
     }
 }
 
+/// The time after which a child is killed that does not end. The slowest one takes a few seconds.
+const MOST_SECONDS: u32 = 300;
+
 /// The child process that runs `child`, and exits with 0 if that returns true.
 pub(crate) fn fork_for(child: impl FnOnce() -> bool) -> Pid {
     // SAFETY: the child only uses the filter, whose calls take no lock, and ends without a return.
     match unsafe { fork() }.expect("a process") {
         ForkResult::Parent { child } => child,
         ForkResult::Child => {
+            // A child that fails prints a message, for which it may wait for ever: another thread of its
+            // parent can have had the lock of the output.
+            alarm::set(MOST_SECONDS);
             let is_true = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child));
             let code = i32::from(!is_true.unwrap_or(false));
             // SAFETY: it ends the process without its parent's clean-up.
