@@ -154,6 +154,11 @@ fn calls_of_time_need_a_seat() {
     }));
     assert_eq!(filter.epoch(), 0);
     assert!(filter.advance().unwrap());
+    // The only free seat is that of a dead process, which is repaired first.
+    let filter = SharedExpiringFilter::create_memfd_for(expiring(100, HOUR), 2).unwrap();
+    assert!(in_child(|| filter.attach().is_ok()));
+    assert!(in_child(|| filter.write_to(std::io::sink()).is_ok()));
+    assert_eq!(filter.participants().deaths, 1);
 }
 
 #[test]

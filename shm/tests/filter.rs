@@ -380,6 +380,21 @@ fn seats_are_given_back_and_are_limited() {
     );
 }
 
+/// The only free seat is that of a dead process, which is repaired first.
+#[test]
+fn calls_that_scan_take_the_seat_of_a_dead_process() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    // SAFETY: no other program knows the directory of this test.
+    let filter = unsafe { SharedFilter::create_for(&file, builder(100), 2) }.unwrap();
+    // Each of these children dies with the seat.
+    assert!(in_child(|| filter.attach().is_ok()));
+    assert!(in_child(|| filter.write_to(std::io::sink()).is_ok()));
+    assert!(in_child(|| filter.clear().is_ok()));
+    assert_eq!(filter.repair().processes, 1);
+    assert_eq!(filter.participants().deaths, 3);
+}
+
 /// A child that outlives its parent has no part in the parent's seat.
 #[test]
 fn a_child_does_not_keep_the_seat_of_its_parent() {

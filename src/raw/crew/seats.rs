@@ -297,6 +297,32 @@ mod tests {
         }
     }
 
+    /// A variable of the thread, which is dropped after the places that are kept.
+    struct Late(Cell<Option<Arc<Seats>>>);
+
+    impl Drop for Late {
+        fn drop(&mut self) {
+            let seats = self.0.take().expect("the thread has set it");
+            // Another thread may have taken it since.
+            let is_kept = Taken::kept(&seats, 1).is_some();
+            seats.take(if is_kept { 3 } else { 2 }, 1);
+        }
+    }
+
+    #[test]
+    fn a_place_that_was_given_back_is_not_kept() {
+        thread_local!(static LATE: Late = const { Late(Cell::new(None)) });
+        let seats = Arc::new(Seats::default());
+        let of_thread = seats.clone();
+        let thread = thread::spawn(move || {
+            LATE.with(|late| late.0.set(Some(of_thread.clone())));
+            taken(&of_thread, 1, 1).end(&of_thread, 1);
+        });
+        thread.join().unwrap();
+        // In the turn that it has begun, its place is taken.
+        assert_eq!(seats.take(2, 1), None);
+    }
+
     #[test]
     fn all_places_can_be_taken() {
         let seats = Seats::default();

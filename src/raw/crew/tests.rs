@@ -49,8 +49,16 @@ impl Members for Seated {
         self.alive[member].load(Ordering::Acquire)
     }
 
-    fn repair_dead(&self, _at_once: bool, _repair: &mut dyn FnMut(usize) -> bool) -> bool {
-        false
+    fn repair_dead(&self, _at_once: bool, repair: &mut dyn FnMut(usize) -> bool) -> bool {
+        let mut any = false;
+        for (member, alive) in self.alive.iter().enumerate() {
+            if !self.is_alive(member) {
+                any = true;
+                // The next process with a seat in which nothing is left has begun nothing.
+                alive.store(repair(member), Ordering::Release);
+            }
+        }
+        any
     }
 }
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::{
+    memory::Members,
     raw::{
         crew::tests::{L, Raw, Seated, processes, says},
         tests::{put, word_at},
@@ -21,12 +22,12 @@ fn dies_in_holds(process: &Seated, raw: &Raw, class: Class, threads: usize) {
 }
 
 /// The hold of a living process stands, whether its lines are above those of the dead one or below. Here it
-/// is in the last line of the process.
+/// is in the last line of the process, which is the last line of all if there are 73 processes.
 #[test]
 fn a_repair_leaves_the_holds_of_the_living() {
     const DEAD: usize = 1;
-    for living in [0, 2] {
-        let (all, filters) = processes(3);
+    for (members, living) in [(3, 0), (3, 2), (73, 72)] {
+        let (all, filters) = processes(members);
         let (raw, class) = (&filters[living], filters[0].class(7));
         let stripe = raw.versions.of(class);
         let crew = raw.crew().expect("processes share it");
@@ -35,13 +36,15 @@ fn a_repair_leaves_the_holds_of_the_living() {
             let line = taken.last().expect("lines").for_moves();
             let _hold = line.hold(stripe, raw.versions.number_of(class));
             dies_in_holds(&all[DEAD], &filters[DEAD], class, 1);
-            let repaired = raw.repair(DEAD);
+            let repaired = raw.repair_dead(true);
             assert_eq!((repaired.left, repaired.holds), (1, 0), "{living} lives");
             assert!(stripe.is_held());
+            assert!(!all[living].is_alive(DEAD), "its seat is not free");
         }
-        let repaired = raw.repair(DEAD);
+        let repaired = raw.repair_dead(true);
         assert_eq!((repaired.left, repaired.holds), (0, 1));
         assert!(!stripe.is_held());
+        assert!(all[living].is_alive(DEAD), "its seat is free");
     }
 }
 
@@ -54,12 +57,15 @@ fn a_repair_ends_all_holds_of_the_dead() {
         for dead in [1, 3] {
             dies_in_holds(&all[dead], &filters[dead], class, threads);
         }
-        let repaired = filters[0].repair(1);
-        assert_eq!((repaired.left, repaired.holds), (0, 1));
+        // The first repair ends the holds of both.
+        let repaired = filters[0].repair_dead(true);
+        let expected = Repaired {
+            processes: 2,
+            holds: 1,
+            ..Repaired::default()
+        };
+        assert_eq!(repaired, expected);
         assert!(!filters[0].versions.of(class).is_held());
-        // The next process with the seat has begun nothing.
-        all[1].alive[1].store(true, Ordering::Release);
-        assert_eq!(filters[0].repair(3).left, 0);
         assert_eq!(filters[0].census().holds, 0);
     }
 }
