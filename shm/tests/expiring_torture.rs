@@ -77,6 +77,13 @@ fn builder(bits: u32) -> ExpiringBuilder {
         .seed(1)
 }
 
+/// Such a filter of one process, in which no item expires.
+fn timeless(bits: u32) -> ExpiringFilter {
+    let filter = builder(bits).build().unwrap();
+    filter.tick_by_hand();
+    filter
+}
+
 /// The TTL in milliseconds.
 const TTL: u64 = EPOCH.as_millis() as u64 * EPOCHS;
 
@@ -210,7 +217,7 @@ impl Deref for Diary {
 
 /// Chooses the items of all workers, and then the locks. No two of them have one class.
 fn choose_items(bits: u32) -> Vec<u64> {
-    let filter = builder(bits).build().unwrap();
+    let filter = timeless(bits);
     let mut chosen = Vec::new();
     for item in 0.. {
         if chosen.len() as u64 == ALL {
@@ -536,7 +543,7 @@ impl Episode<'_> {
         assert_eq!(self.filter.census(), Census::default(), "all has expired");
         assert_eq!(self.filter.recount().unwrap(), 0);
         let fits = |insert: &dyn Fn(u64) -> bool| (0..).take_while(|&item| insert(item)).count();
-        let new = builder(self.bits).build().unwrap();
+        let new = timeless(self.bits);
         let here = fits(&|item| self.filter.insert(&item).is_ok());
         let there = fits(&|item| new.insert(&item).is_ok());
         assert_eq!(here, there, "room");

@@ -11,11 +11,14 @@
 mod common;
 
 use common::{
-    builder, create, create_expiring, directory, expiring_reader, growing, open_expiring,
+    builder, create, create_expiring, directory, expiring_reader, growing, of_layout, open_expiring,
 };
 use guira::{CuckooFilter, ExpiringFilter};
 use guira_shm::{SharedExpiringFilter, SharedFilter};
-use nix::time::{ClockId, clock_gettime};
+use nix::{
+    time::{ClockId, clock_gettime},
+    unistd::alarm,
+};
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::IndexedRandom};
 use std::{
     collections::BTreeSet,
@@ -39,6 +42,9 @@ const TAG_BITS: u32 = 4;
 
 /// The most time of the processor that a call may take. It takes far less, also without optimisation.
 const MOST: Duration = Duration::from_secs(5);
+
+/// The time after which the test ends in any case, also on a machine that does much else.
+const MOST_SECONDS: u32 = 120;
 
 /// The time that the processor has spent on this thread.
 fn time() -> Duration {
@@ -149,6 +155,8 @@ impl Victim for SharedExpiringFilter {
 fn call_all(filter: &impl Victim, case: &str, mut before: impl FnMut()) {
     for (name, call) in filter.calls() {
         before();
+        // A signal ends the test if the call does not end.
+        alarm::set(MOST_SECONDS);
         let since = time();
         call();
         assert!(time() - since < MOST, "{name}, {case}");
@@ -345,6 +353,31 @@ fn words_that_change_beside_the_calls_of_an_expiring_filter() {
     let filter = create_expiring(&file, builder.seed(42));
     filter.insert_batch(&(0..90).collect::<Vec<u32>>()).unwrap();
     beside(&file, number(200), &filter);
+}
+
+/// Some words are none of a filter, and a clone of them is an error.
+#[test]
+fn random_buckets_of_each_layout() {
+    let directory = directory();
+    let mut random = StdRng::seed_from_u64(5);
+    for bits in [10, 12, 15, 20, 30, 9, 11, 13] {
+        let file = directory.path().join(bits.to_string());
+        let filter = create(&file, of_layout(100, bits));
+        filter.insert_batch(&(0..90).collect::<Vec<u32>>()).unwrap();
+        let good = words_of(&file);
+        let mut refused = 0;
+        for round in 0..number(20) {
+            let mut words = good.clone();
+            // The last words are buckets.
+            for word in words.iter_mut().rev().take(8) {
+                *word = random_word(&mut random, &good[START..]);
+            }
+            set_all(&writable(&file), &words);
+            refused += usize::from(filter.as_filter().try_clone().is_err());
+            call_all(&filter, &format!("{bits} bits, round {round}"), || ());
+        }
+        assert!(refused > 0, "{bits} bits");
+    }
 }
 
 /// Random words anywhere in the file of an expiring filter.

@@ -257,9 +257,12 @@ impl<L: SemiSorted> Bucket for Contents<L> {
     #[inline]
     fn unmarked(self) -> Self {
         if self.is_unmarked() {
-            self
-        } else {
-            self.without_marked().put(self.entry(0))
+            return self;
+        }
+        match self.entry(0) {
+            // Only words that no thread of this package has written have a mark on nothing.
+            Entry::EMPTY => self.without_marked(),
+            entry => self.without_marked().put(entry),
         }
     }
 
