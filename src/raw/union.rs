@@ -232,3 +232,6 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,9 @@
 use super::*;
 use crate::{
-    raw::tests::{put, word_at},
+    raw::{
+        crew::Alone,
+        tests::{put, word_at},
+    },
     table::{
         Levels,
         layout::E16x3,
@@ -68,4 +71,97 @@ fn a_copy_that_has_died_is_not_renewed() {
     assert!(!raw.contains(class));
     assert_eq!(word_at(&raw, bucket), Word::<E16x3>::EMPTY);
     assert_eq!(raw.len.sum(), 0);
+}
+
+/// One epoch begins.
+fn let_time_pass(raw: &Raw) {
+    let now = raw.moment();
+    assert!(raw.time.tick(now, raw.time.next(now, now.oldest())));
+}
+
+/// The entry of a copy of the class that has this age.
+fn aged(raw: &Raw, class: Class, age: u64) -> Entry {
+    let then = Now::<E16x3>::new(raw.moment().epoch().wrapping_sub(age), OLDEST);
+    Moment::<Word<E16x3>>::entry(then, class.fingerprint)
+}
+
+/// A remove takes the copy before it has its new tag.
+#[test]
+fn a_copy_that_is_removed_while_it_is_renewed_is_gone() {
+    let (raw, class, bucket, entry) = filter_of_one();
+    let_time_pass(&raw);
+    let loaded = raw.table.load_for_update(class.fingerprint, bucket);
+    let renewed = raw.renew(bucket, loaded, entry, |now| {
+        assert!(raw.remove(class));
+        Moment::<Word<E16x3>>::entry(now, class.fingerprint)
+    });
+    assert!(matches!(renewed, Renewal::Lost));
+    assert_eq!(word_at(&raw, bucket), Word::<E16x3>::EMPTY);
+    assert_eq!(raw.len.sum(), 0);
+}
+
+/// Another thread has a copy of the word withheld, and that copy is of another class.
+#[test]
+fn a_refresh_beside_marks_adds_no_absent_item() {
+    let (raw, class, bucket, entry) = filter_of_one();
+    let withheld = word_at(&raw, bucket).with_mark(entry, Mark::Withheld);
+    put(&raw, bucket, withheld.expect("it is there"));
+    let other = Class::of_pair(Fingerprint::new(2), class.p, class.q);
+    assert_eq!(raw.refresh(other), Ok(false));
+    assert!(!raw.contains(other) && raw.contains(class));
+    assert_eq!(raw.len.sum(), 1);
+}
+
+/// Another thread has an old copy withheld. Once in an epoch, a refresh adds a young one beside it.
+#[test]
+fn a_refresh_beside_marks_adds_one_copy_in_an_epoch() {
+    let (raw, class, bucket, entry) = filter_of_one();
+    let_time_pass(&raw);
+    let withheld = word_at(&raw, bucket).with_mark(entry, Mark::Withheld);
+    let both = withheld.expect("it is there").plus(aged(&raw, class, 0));
+    put(&raw, bucket, both);
+    raw.len.add(1);
+    assert_eq!(raw.refresh(class), Ok(true));
+    assert_eq!((word_at(&raw, bucket), raw.len.sum()), (both, 2));
+    let_time_pass(&raw);
+    for _ in 0..2 {
+        assert_eq!(raw.refresh(class), Ok(true));
+        assert_eq!(raw.len.sum(), 3);
+    }
+}
+
+/// A sweep of words that processes share tries again as often as it may.
+#[test]
+fn a_sweep_that_meets_a_mark_waits() {
+    let (raw, class, bucket, entry) = filter_of_one();
+    let withheld = word_at(&raw, bucket).with_mark(entry, Mark::Withheld);
+    put(&raw, bucket, withheld.expect("it is there"));
+    let_all_die(&raw);
+    let patience = Cell::new(5);
+    let (now, view) = (raw.moment(), raw.table.view());
+    let expired = raw.expire(
+        Alone,
+        &view,
+        class.fingerprint,
+        bucket,
+        now,
+        Some(&patience),
+    );
+    assert_eq!((expired.emptied, expired.left), (0, Left::Dead));
+    assert_eq!(patience.get(), 0);
+}
+
+/// The oldest copies decide whether the next epoch may begin, and marked ones count.
+#[test]
+fn the_worst_that_is_left_in_a_word_counts() {
+    let (raw, class, ..) = filter_of_one();
+    let [live, dead, ending] = [0, OLDEST + 1, 15].map(|age| aged(&raw, class, age));
+    let empty = Word::<E16x3>::EMPTY;
+    let left = |word| worst(raw.moment(), word, class.fingerprint);
+    assert_eq!(left(empty), Left::Nothing);
+    assert_eq!(left(empty.plus(live)), Left::Nothing);
+    assert_eq!(left(empty.plus(live).plus(dead)), Left::Dead);
+    assert_eq!(left(empty.plus(live).plus(dead).plus(ending)), Left::Ending);
+    let marked = empty.plus_marked(ending, Mark::Withheld);
+    assert_eq!(left(marked.expect("it is empty").plus(live)), Left::Ending);
 }

@@ -1,6 +1,10 @@
 //! One epoch follows another, and each is swept.
 
 use super::{beginning::Reading, *};
+use crate::table::layout::E16x3;
+
+/// A word with tags of 4 bits.
+type W = Packed<E16x3>;
 
 fn at(epoch: u64) -> (Epochs, Now) {
     (Epochs::new(12).at_epoch(epoch), Now::new(epoch, 12))
@@ -39,4 +43,34 @@ fn an_epoch_is_swept_when_it_or_a_later_one_was() {
     // A sweep that was slow.
     epochs.sweep_ends(now);
     assert!(epochs.is_swept(next) && epochs.is_swept(now));
+}
+
+/// After a merge epochs go by their number, until no merged copy is left.
+#[test]
+fn epochs_go_by_their_number_for_as_long_as_a_copy_lives() {
+    let (epochs, _) = at(7);
+    epochs.go_by_number();
+    let mut now = Now::of_word(epochs.now.word().load(Ordering::Relaxed));
+    for left in (0..=12).rev() {
+        assert_eq!(now.uncounted(), left);
+        now = epochs.next(now, 12);
+    }
+    assert_eq!((now.epoch(), now.uncounted()), (20, 0));
+}
+
+#[test]
+fn ages_are_compared_with_that_of_the_oldest_copies() {
+    const OLDEST: u64 = 3;
+    let (now, fingerprint) = (Now::new(20, OLDEST), Fingerprint::new(1));
+    let aged = |age| Moment::<W>::age(now, Moment::<W>::aged_entry(now, fingerprint, age));
+    assert_eq!([0, 2, 3, 4, 15].map(aged), [0, 2, 3, 3, 3]);
+    let has_counted_since = |epoch| Moment::<W>::is_live_since(now, Now::new(epoch, OLDEST));
+    assert_eq!(
+        [20, 17, 16, 4].map(has_counted_since),
+        [true, true, false, false]
+    );
+    // A tag repeats after 16 epochs.
+    let entry = Moment::<W>::entry(now, fingerprint);
+    let ends = |age: u64| Moment::<W>::ends_death(Now::new(20 + age, OLDEST), entry);
+    assert_eq!([4, 14, 15, 16].map(ends), [false, false, true, false]);
 }

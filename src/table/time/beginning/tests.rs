@@ -226,3 +226,25 @@ fn what_was_known_before_the_filter_was_made_counts() {
         [1_500, 12_500, 25_500, 25_500].map(micros)
     );
 }
+
+/// Of the last epochs, and not of another one that has the same place.
+#[test]
+fn the_readings_of_the_last_epochs_are_known() {
+    const LAST: u64 = KNOWN as u64;
+    let beginning = unknown();
+    let reading = |epoch| at(micros(1 + epoch));
+    for epoch in 0..=LAST {
+        beginning.record(epoch, reading(epoch));
+    }
+    let known = [0, 1, LAST, LAST + 1].map(|epoch| beginning.reading(epoch));
+    assert_eq!(known, [None, Some(reading(1)), Some(reading(LAST)), None]);
+}
+
+#[test]
+fn a_late_reading_of_a_caller_is_the_last_one() {
+    let last = at(Duration::from_nanos((1 << 63) - 1));
+    for nanos in [1 << 63, u64::MAX] {
+        assert_eq!(at(Duration::from_nanos(nanos)), last);
+    }
+    assert!(!last.is_own() && at(Duration::MAX) == last);
+}
