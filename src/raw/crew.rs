@@ -26,7 +26,7 @@ pub(crate) mod places;
 mod repair;
 mod seats;
 #[cfg(all(test, feature = "shared"))]
-mod tests;
+pub(super) mod tests;
 
 use places::{Places, PlacesAtHand};
 #[cfg(feature = "shared")]

@@ -12,21 +12,21 @@ use crate::{
 };
 use std::{iter, sync::atomic::AtomicBool, thread};
 
-pub(super) type L = Shared<F15x4>;
+pub(in crate::raw) type L = Shared<F15x4>;
 
-pub(super) type Raw = RawFilter<L>;
+pub(in crate::raw) type Raw = RawFilter<L>;
 
 const BUCKETS: usize = 64;
 
 /// The seat of one process.
-pub(super) struct Seated {
-    pub(super) member: usize,
-    pub(super) alive: Arc<[AtomicBool]>,
+pub(in crate::raw) struct Seated {
+    pub(in crate::raw) member: usize,
+    pub(in crate::raw) alive: Arc<[AtomicBool]>,
 }
 
 impl Seated {
     /// The seats of this number of processes, which live.
-    pub(super) fn all(members: usize) -> Vec<Arc<Self>> {
+    pub(in crate::raw) fn all(members: usize) -> Vec<Arc<Self>> {
         let alive: Arc<[AtomicBool]> = (0..members).map(|_| AtomicBool::new(true)).collect();
         let of_member = |member| Self {
             member,
@@ -35,7 +35,7 @@ impl Seated {
         (0..members).map(of_member).map(Arc::new).collect()
     }
 
-    pub(super) fn die(&self) {
+    pub(in crate::raw) fn die(&self) {
         self.alive[self.member].store(false, Ordering::Release);
     }
 }
@@ -63,7 +63,16 @@ impl Members for Seated {
 }
 
 /// The filter of each process.
-pub(super) fn processes(number: usize) -> (Vec<Arc<Seated>>, Vec<Raw>) {
+pub(in crate::raw) fn processes(number: usize) -> (Vec<Arc<Seated>>, Vec<Raw>) {
+    processes_with(number, Levels::FIXED, 0)
+}
+
+/// The filter of each process, in which copies with an age of at most `oldest` are live.
+pub(in crate::raw) fn processes_with<B: Layout>(
+    number: usize,
+    levels: Levels,
+    oldest: u64,
+) -> (Vec<Arc<Seated>>, Vec<RawFilter<Shared<B>>>) {
     let memory: Arc<dyn Memory> = Arc::new(sync::zeroed(1 << 14).expect("memory"));
     let all = Seated::all(number);
     let filter = |members: &Arc<Seated>| {
@@ -74,14 +83,14 @@ pub(super) fn processes(number: usize) -> (Vec<Arc<Seated>>, Vec<Raw>) {
             members: members.clone(),
             own: Arc::new(sync::zeroed(2).expect("a few bytes")),
         };
-        Raw::in_words(BUCKETS, Levels::FIXED, 0, place).expect("enough words")
+        RawFilter::in_words(BUCKETS, levels, oldest, place).expect("enough words")
     };
     let filters = all.iter().map(filter).collect();
     (all, filters)
 }
 
 /// What a line says: its moves, its stripe and its reservation.
-pub(super) fn says(crew: &Crew, taken: &TakenLine<'_>) -> [u64; 4] {
+pub(in crate::raw) fn says(crew: &Crew, taken: &TakenLine<'_>) -> [u64; 4] {
     let load = |at| crew.word(taken.taken.number(), at).load(Ordering::Acquire);
     std::array::from_fn(load)
 }

@@ -1,3 +1,6 @@
+#[cfg(feature = "shared")]
+mod shared;
+
 use super::*;
 use crate::{
     raw::{
