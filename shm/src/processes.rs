@@ -205,10 +205,9 @@ impl Processes {
 
     /// Calls `repair` for each dead member, and returns how many there were.
     fn repair_each(&self, repair: &mut dyn FnMut(usize) -> bool) -> io::Result<bool> {
-        let own = self.seat_now().map(Seat::member);
         let file = self.origin.open()?;
         let mut any = false;
-        for member in (0..self.members).filter(|&member| Some(member) != own) {
+        for member in 0..self.members {
             let is_dead = || self.is_dead(&file, member);
             if let Some(_claim) = claim_if(is_dead, || Claim::of(&file, member))? {
                 any = true;

@@ -341,7 +341,7 @@ fn times_that_cannot_be_are_refused() {
         // The age of the oldest live copies, and the number of epochs that go by their number.
         (0, 3 << 60 | 2),
         (0, 3 << 56 | 2),
-        (0, 2 << 60 | (1 << 55) + 1),
+        (0, 2 << 60 | 1 << 55 | 1),
         (0, u64::MAX),
         (0, 1),
         (1, 3),

@@ -204,17 +204,16 @@ impl<L: Layout> RawFilter<L> {
         let now = self.time.now();
         let (p, q) = self.load_pair(class);
         let young = now.entry(class.fingerprint);
-        if p.holds(young) || q.holds(young) {
-            return Ok(self.time.is_still(now).then_some(true));
-        }
-        match self.try_count(class, |now| now) {
-            None => Ok(None),
-            Some(0) => Ok(Some(false)),
-            Some(_) => {
-                self.put(class, young)?;
-                self.len.add(1);
-                Ok(self.time.is_still(now).then_some(true))
+        if !(p.holds(young) || q.holds(young)) {
+            match self.try_count(class, |now| now) {
+                None => return Ok(None),
+                Some(0) => return Ok(Some(false)),
+                Some(_) => {
+                    self.put(class, young)?;
+                    self.len.add(1);
+                }
             }
         }
+        Ok(self.time.is_still(now).then_some(true))
     }
 }
