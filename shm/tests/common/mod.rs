@@ -5,7 +5,7 @@ pub(crate) mod dying;
 pub(crate) mod fuse;
 
 use guira::{Builder, CuckooFilter, ExpiringBuilder, Prefer};
-use guira_shm::{SharedExpiringFilter, SharedExpiringReader, SharedFilter, SharedReader};
+use guira_shm::{NotAlone, SharedExpiringFilter, SharedExpiringReader, SharedFilter, SharedReader};
 use nix::{
     errno::Errno,
     sys::{
@@ -166,6 +166,17 @@ pub(crate) fn of_layout(capacity: usize, bits: u32) -> Builder {
     match bits {
         9 | 11 | 13 => builder.prefer(Prefer::Space),
         _ => builder,
+    }
+}
+
+/// Counts the items. A child that another test has forked while this one took a seat keeps that until it
+/// ends.
+pub(crate) fn recount(filter: &mut SharedFilter) -> usize {
+    loop {
+        match filter.recount() {
+            Err(NotAlone::InUse) => thread::yield_now(),
+            counted => return counted.expect("no other process uses it"),
+        }
     }
 }
 
