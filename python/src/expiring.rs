@@ -40,7 +40,8 @@ type Table = guira::ExpiringFilter;
 /// clock: "monotonic", or "manual" for simulations, replays and tests.
 #[pyclass(frozen, weakref, module = "guira_filter")]
 pub(crate) struct ExpiringFilter {
-    table: Table,
+    /// In a box, because Python aligns objects to 16 bytes only.
+    table: Box<Table>,
     rule: Rule,
     clock: Clock,
 }
@@ -50,7 +51,7 @@ impl ExpiringFilter {
         Self {
             rule: Rule::new(table.hasher(), items),
             clock: Clock::start(clock, &table),
-            table,
+            table: Box::new(table),
         }
     }
 }

@@ -40,6 +40,23 @@ mod tokens;
 
 use pyo3::prelude::*;
 
+/// Python aligns objects to 16 bytes, and on 32-bit targets to 8, whatever their type asks for.
+const fn fits<T>() {
+    assert!(align_of::<T>() <= 2 * size_of::<usize>());
+}
+
+const _: () = {
+    fits::<filter::Filter>();
+    fits::<expiring::ExpiringFilter>();
+};
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+const _: () = {
+    fits::<shared::SharedFilter>();
+    fits::<shared::SharedReader>();
+    fits::<shared::SharedExpiringFilter>();
+    fits::<shared::SharedExpiringReader>();
+};
+
 /// The compiled part of `guira_filter`.
 #[pymodule(gil_used = false)]
 mod _guira_filter {

@@ -362,7 +362,7 @@ impl ExpiringFilter {
         Ok(Self {
             rule: Rule::new(table.hasher(), self.rule.items),
             clock,
-            table,
+            table: Box::new(table),
         })
     }
 

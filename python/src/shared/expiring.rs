@@ -38,7 +38,8 @@ type Table = guira_shm::SharedExpiringFilter;
 /// does not grow.
 #[pyclass(frozen, weakref, module = "guira_filter")]
 pub(crate) struct SharedExpiringFilter {
-    table: Table,
+    /// In a box, because Python aligns objects to 16 bytes only.
+    table: Box<Table>,
     rule: Rule,
     /// `None` for a memfd.
     path: Option<PathBuf>,

@@ -50,7 +50,7 @@ macro_rules! opened {
             ) -> Self {
                 Self {
                     rule: crate::item::Rule::new(table.hasher(), items),
-                    table,
+                    table: table.into(),
                     path,
                 }
             }

@@ -63,7 +63,8 @@ impl SharedReader {
 /// `tick`, nothing expires: `epoch_age` is then much more than `epoch_length`.
 #[pyclass(frozen, weakref, module = "guira_filter")]
 pub(crate) struct SharedExpiringReader {
-    table: guira_shm::SharedExpiringReader,
+    /// In a box, because Python aligns objects to 16 bytes only.
+    table: Box<guira_shm::SharedExpiringReader>,
     rule: Rule,
     /// `None` for a memfd.
     path: Option<PathBuf>,
