@@ -77,7 +77,7 @@ fn builder(bits: u32) -> ExpiringBuilder {
         .seed(1)
 }
 
-/// Such a filter of one process, in which no item expires.
+/// A filter of one process with the same settings, in which no item expires.
 fn timeless(bits: u32) -> ExpiringFilter {
     let filter = builder(bits).build().unwrap();
     filter.tick_by_hand();
