@@ -140,7 +140,7 @@ fn reserve_says_how_much_memory_is_missing() {
     let cases = [
         (
             "CF.RESERVE k 100 MAXCAPACITY 10000000",
-            "OOM with MAXCAPACITY items the filter needs 17651152 bytes, and maxmemory is 1048576",
+            "OOM with MAXCAPACITY items the filter needs 17651064 bytes, and maxmemory is 1048576",
         ),
         (
             "CF.RESERVE k 1073741824 EXPANSION 0",
