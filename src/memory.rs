@@ -109,8 +109,8 @@ pub(crate) trait Extra<T>: Sized + Send + Sync + 'static {
     /// The value that `make` makes, if this filter has one.
     fn made(make: impl FnOnce() -> T) -> Self;
 
-    /// The value that `make` makes of what it takes, if this filter has one. `None` if it makes none.
-    fn made_of<A>(from: &mut Option<A>, make: impl FnOnce(A) -> Option<T>) -> Option<Self>;
+    /// This value. `None` if a filter that has one gets none.
+    fn of(value: Option<T>) -> Option<Self>;
 }
 
 /// Each run of words is a box of its own.
@@ -135,7 +135,7 @@ impl<T> Extra<T> for Nothing {
         Self
     }
 
-    fn made_of<A>(_from: &mut Option<A>, _make: impl FnOnce(A) -> Option<T>) -> Option<Self> {
+    fn of(_value: Option<T>) -> Option<Self> {
         Some(Self)
     }
 }
@@ -157,8 +157,8 @@ impl<T: Send + Sync + 'static> Extra<T> for Present<T> {
         Self(make())
     }
 
-    fn made_of<A>(from: &mut Option<A>, make: impl FnOnce(A) -> Option<T>) -> Option<Self> {
-        from.take().and_then(make).map(Self)
+    fn of(value: Option<T>) -> Option<Self> {
+        value.map(Self)
     }
 }
 
@@ -176,8 +176,8 @@ impl<T: Send + Sync + 'static> Extra<T> for Option<Box<T>> {
         Some(Box::new(make()))
     }
 
-    fn made_of<A>(from: &mut Option<A>, make: impl FnOnce(A) -> Option<T>) -> Option<Self> {
-        from.take().and_then(make).map(|made| Some(Box::new(made)))
+    fn of(value: Option<T>) -> Option<Self> {
+        Some(value.map(Box::new))
     }
 }
 

@@ -149,14 +149,15 @@ impl<L: Layout> Table<L> {
     }
 
     fn with_first(first: WordsOf<L>, levels: Levels) -> Option<Self> {
-        let buckets = first.len();
-        let mut first = Some(first);
+        let (first, growth) = if L::Kind::GROWS {
+            let (buckets, segments) = (first.len(), Segments::new(first, levels.more)?);
+            (None, Some(Growth::new(levels, buckets, segments).into()))
+        } else {
+            (Some(first), None)
+        };
         Some(Self {
-            first: Extra::made_of(&mut first, Some)?,
-            growth: Extra::made_of(&mut first, |first| {
-                let segments = Segments::new(first, levels.more)?;
-                Some(Growth::new(levels, buckets, segments).into())
-            })?,
+            first: Extra::of(first)?,
+            growth: Extra::of(growth)?,
         })
     }
 
@@ -179,12 +180,6 @@ impl<L: Layout> Table<L> {
         }
     }
 
-    /// The segments that are published.
-    fn segments(&self) -> impl Iterator<Item = &Segment<L::Storage>> {
-        let segments = self.growth().map(|growth| growth.segments.published());
-        segments.into_iter().flatten()
-    }
-
     /// The number of buckets of a plane, which is the whole table unless it has grown.
     #[inline(always)]
     pub(crate) fn buckets(&self) -> usize {
@@ -200,7 +195,7 @@ impl<L: Layout> Table<L> {
             return self.buckets() << progress.in_use();
         }
         match self.growth() {
-            Some(_) => self.segments().map(|it| it.planes.words.len()).sum(),
+            Some(growth) => growth.segments.words(),
             None => self.buckets(),
         }
     }
@@ -214,23 +209,21 @@ impl<L: Layout> Table<L> {
         }
     }
 
-    /// Bytes on the heap.
+    /// Bytes on the heap, and of the words in use that processes share.
     pub(crate) fn bytes(&self) -> usize {
         let of_growth = |growth: &Growth<L>| size_of_val(growth) + growth.segments.bytes();
-        match self.growth() {
-            Some(growth) => of_growth(growth),
-            None => size_of_val(self.first()),
-        }
+        self.words() * size_of::<AtomicU64>() + self.growth().map_or(0, of_growth)
     }
 
     /// The [`bytes`](Self::bytes) of a filter with planes of `buckets` buckets that can double `more` times,
     /// and has doubled so often.
     pub(crate) fn bytes_for(buckets: usize, more: u32, doublings: u32) -> usize {
         let segments = Segments::<L::Storage>::bytes_for;
-        match L::GROWS {
+        let growth = match L::GROWS {
             true => size_of::<Growth<L>>() + segments(buckets, more, doublings),
-            false => buckets * size_of::<AtomicU64>(),
-        }
+            false => 0,
+        };
+        (buckets << doublings) * size_of::<AtomicU64>() + growth
     }
 
     /// Empties the filter and gives back the memory of its growth.
@@ -363,7 +356,7 @@ impl<L: Layout> Table<L> {
 
     /// True if a level has begun and is not complete.
     #[inline(always)]
-    fn is_between_levels(&self) -> bool {
+    pub(crate) fn is_between_levels(&self) -> bool {
         if L::Storage::SHARED {
             return self.is_growing(self.level());
         }
@@ -424,25 +417,19 @@ impl<L: Layout> Table<L> {
         let mut fields = vec![words(self.first())];
         let hint = |growth: &Growth<L>| Field::of("table.hint", &growth.hint);
         fields.extend(self.growth().map(hint));
-        for segment in self.segments().skip(1) {
+        let segments = self.growth().map(|growth| growth.segments.published());
+        for segment in segments.into_iter().flatten().skip(1) {
             fields.push(words(&segment.planes.words));
             fields.extend(segment.parts.iter().flat_map(Parts::fields));
         }
         fields
     }
 
-    /// The words of all planes of a filter that processes share.
-    #[cfg(feature = "shared")]
+    /// All words that are allocated, or in use if processes share them, plane by plane.
+    #[cfg(any(feature = "shared", guira_faults))]
     pub(crate) fn all_words(&self) -> impl Iterator<Item = &AtomicU64> {
         let buckets = 0..self.buckets();
         (0..self.planes() as u64).flat_map(move |plane| self.plane(plane).row(buckets.clone()))
-    }
-
-    /// The atomics of all allocated words, plane by plane.
-    #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
-    pub(crate) fn atomics(&self) -> impl Iterator<Item = &AtomicU64> {
-        let later = self.segments().skip(1).flat_map(|it| &*it.planes.words);
-        self.first().iter().chain(later)
     }
 }
 

@@ -269,7 +269,7 @@ impl<L: Layout> Operations for RawFilter<L> {
     }
 
     fn words(&self) -> Vec<WordShown> {
-        let words = self.table.atomics().enumerate();
+        let words = self.table.all_words().enumerate();
         words
             .map(|(index, atomic)| {
                 // Relaxed: the page runs one thread at a time.
@@ -281,21 +281,21 @@ impl<L: Layout> Operations for RawFilter<L> {
     }
 
     fn touched(&self) -> Option<usize> {
-        self.table.atomics().position(is_touched)
+        self.table.all_words().position(is_touched)
     }
 
     fn memory(&self) -> Memory {
         // Relaxed: as in `words`.
         let load = |atomic: &crate::sync::AtomicU64| atomic.load(Ordering::Relaxed);
         Memory {
-            words: self.table.atomics().map(load).collect(),
+            words: self.table.all_words().map(load).collect(),
             stripes: self.versions.atomics().iter().map(load).collect(),
             len: self.len.sum(),
         }
     }
 
     fn restore(&self, memory: &Memory) {
-        let words = self.table.atomics().zip(&memory.words);
+        let words = self.table.all_words().zip(&memory.words);
         for (atomic, &bits) in words.chain(self.versions.atomics().iter().zip(&memory.stripes)) {
             // Relaxed: as in `words`.
             atomic.store(bits, Ordering::Relaxed);

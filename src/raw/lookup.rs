@@ -128,7 +128,7 @@ impl<L: Layout> RawFilter<L> {
     #[cold]
     fn look_up_again(&self, fingerprint: Fingerprint, p: usize, q: usize) -> bool {
         let class = Class { fingerprint, p, q };
-        let splitting = L::GROWS && self.table.is_growing(self.table.level());
+        let splitting = L::GROWS && self.table.is_between_levels();
         if splitting && let Some(present) = self.try_look_up(class) {
             return present;
         }

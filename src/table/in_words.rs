@@ -77,10 +77,9 @@ impl<L: Layout<Storage = Shared>> Table<L> {
             begins_early: true,
             ..Growth::new(levels, buckets, segments)
         };
-        let mut growth = Some(growth);
         let table = Self {
-            first: Extra::made_of(&mut None, Some)?,
-            growth: Extra::made_of(&mut growth, |growth| Some(growth.into()))?,
+            first: Extra::of(None)?,
+            growth: Extra::of(Some(growth.into()))?,
         };
         // The hint of this process begins with that of the others.
         table.level();

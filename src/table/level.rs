@@ -102,7 +102,7 @@ impl<L: Layout> Table<L> {
 
     /// Completes the current level, if one has begun.
     pub(crate) fn finish_level(&self) {
-        while self.is_growing(self.level()) {
+        while self.is_between_levels() {
             self.split_run(self.level(), this_thread());
         }
     }

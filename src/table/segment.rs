@@ -6,10 +6,7 @@
 //! [`shared`](super::shared).
 
 use super::{parts::Parts, planes::Planes};
-use crate::{
-    memory::Storage,
-    sync::{AtomicU64, once::Once},
-};
+use crate::{memory::Storage, sync::once::Once};
 
 /// The memory that a filter needs for level k; published when the level begins. It is a cache line of
 /// its own, because lookups read it.
@@ -119,12 +116,16 @@ impl<P: Storage> Segments<P> {
         self.list[1..].fill_with(Once::new);
     }
 
-    /// Bytes on the heap.
+    /// The number of words of all segments that are published.
+    pub(super) fn words(&self) -> usize {
+        let words = |segment: &Segment<P>| segment.planes.words.len();
+        self.published().map(words).sum()
+    }
+
+    /// Bytes on the heap, without those of the words.
     pub(super) fn bytes(&self) -> usize {
         let of_segment = |segment: &Segment<P>| {
-            let words = size_of_val(&*segment.planes.words);
-            let parts = segment.parts.as_ref();
-            size_of::<Segment<P>>() + words + parts.map_or(0, Parts::bytes)
+            size_of_val(segment) + segment.parts.as_ref().map_or(0, Parts::bytes)
         };
         size_of_val(&*self.list) + self.published().map(of_segment).sum::<usize>()
     }
@@ -132,12 +133,9 @@ impl<P: Storage> Segments<P> {
     /// The [`bytes`](Self::bytes) of a filter with planes of `buckets` buckets that can double `more` times,
     /// and has doubled so often.
     pub(super) fn bytes_for(buckets: usize, more: u32, doublings: u32) -> usize {
-        let of_words = |words: usize| size_of::<Segment<P>>() + words * size_of::<AtomicU64>();
-        let of_segment = |number: u32| {
-            let words = buckets << number;
-            of_words(words) + Parts::<P>::bytes_for(words)
-        };
         let list = (1 + more as usize) * size_of::<Once<Segment<P>>>();
-        list + of_words(buckets) + (0..doublings).map(of_segment).sum::<usize>()
+        let segments = (1 + doublings as usize) * size_of::<Segment<P>>();
+        let parts = (0..doublings).map(|number| Parts::<P>::bytes_for(buckets << number));
+        list + segments + parts.sum::<usize>()
     }
 }
