@@ -34,8 +34,7 @@ const SPACE: [What; 2] = [What::Bits, What::FalsePositives];
 pub(crate) fn measure(effort: Effort) -> Vec<Table> {
     let sizes = effort.sizes();
     let mut tables: Vec<Table> = sizes.map(|size| against_fixed(effort, size)).into();
-    for size in &sizes[1..] {
-        let size = *size;
+    for &size in &sizes[1..] {
         tables.extend(RATES_OF_CHAINS.map(|rate| against_chains(effort, size, rate)));
     }
     tables.extend(over_time(effort));

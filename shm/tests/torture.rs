@@ -366,7 +366,6 @@ fn die_before_a_step(random: &mut StdRng) {
 }
 
 #[cfg(not(guira_faults))]
-#[cfg(not(guira_faults))]
 fn die_before_a_step(_: &mut StdRng) {}
 
 /// One filter, and the workers that use it until they are killed.

@@ -64,13 +64,12 @@ impl Members for Seated {
 
 /// The filter of each process.
 pub(in crate::raw) fn processes(number: usize) -> (Vec<Arc<Seated>>, Vec<Raw>) {
-    processes_with(number, Levels::FIXED, 0)
+    processes_with(number, 0)
 }
 
 /// The filter of each process, in which copies with an age of at most `oldest` are live.
 pub(in crate::raw) fn processes_with<B: Layout>(
     number: usize,
-    levels: Levels,
     oldest: u64,
 ) -> (Vec<Arc<Seated>>, Vec<RawFilter<Shared<B>>>) {
     let memory: Arc<dyn Memory> = Arc::new(sync::zeroed(1 << 14).expect("memory"));
@@ -83,7 +82,7 @@ pub(in crate::raw) fn processes_with<B: Layout>(
             members: members.clone(),
             own: Arc::new(sync::zeroed(2).expect("a few bytes")),
         };
-        RawFilter::in_words(BUCKETS, levels, oldest, place).expect("enough words")
+        RawFilter::in_words(BUCKETS, Levels::FIXED, oldest, place).expect("enough words")
     };
     let filters = all.iter().map(filter).collect();
     (all, filters)

@@ -9,7 +9,7 @@ use crate::{
     },
     table::{
         Levels,
-        layout::E16x3,
+        layout::{E16x3, TimedLayout},
         time::{Epochs, Moment},
     },
 };
@@ -35,10 +35,21 @@ fn filter_of_one() -> (Raw, Class, usize, Entry) {
 /// Epochs begin that no sweep follows, until what was seen in the first one is dead.
 fn let_all_die(raw: &Raw) {
     for _ in 0..=OLDEST {
-        let now = raw.moment();
-        raw.time.sweep_ends(now);
-        assert!(raw.time.tick(now, raw.time.next(now, now.oldest())));
+        raw.time.sweep_ends(raw.moment());
+        let_time_pass(raw);
     }
+}
+
+/// One epoch begins.
+fn let_time_pass<L: TimedLayout>(raw: &RawFilter<L>) {
+    let now = raw.moment();
+    assert!(raw.time.tick(now, raw.time.next(now, now.oldest())));
+}
+
+/// Another thread has the copy withheld.
+fn withhold(raw: &Raw, bucket: usize, entry: Entry) {
+    let withheld = word_at(raw, bucket).with_mark(entry, Mark::Withheld);
+    put(raw, bucket, withheld.expect("it is there"));
 }
 
 /// A copy that was withheld and then taken by a remove is counted by that, and not once more.
@@ -46,8 +57,7 @@ fn let_all_die(raw: &Raw) {
 fn a_copy_that_is_taken_while_it_is_withheld_is_counted_once() {
     for is_taken in [false, true] {
         let (raw, class, bucket, entry) = filter_of_one();
-        let withheld = word_at(&raw, bucket).with_mark(entry, Mark::Withheld);
-        put(&raw, bucket, withheld.expect("it is there"));
+        withhold(&raw, bucket, entry);
         if is_taken {
             assert!(raw.remove(class));
             assert!(word_at(&raw, bucket).is_marked(Mark::Killed, entry));
@@ -76,12 +86,6 @@ fn a_copy_that_has_died_is_not_renewed() {
     assert_eq!(raw.len.sum(), 0);
 }
 
-/// One epoch begins.
-fn let_time_pass(raw: &Raw) {
-    let now = raw.moment();
-    assert!(raw.time.tick(now, raw.time.next(now, now.oldest())));
-}
-
 /// The entry of a copy of the class that has this age.
 fn aged(raw: &Raw, class: Class, age: u64) -> Entry {
     let then = Now::<E16x3>::new(raw.moment().epoch().wrapping_sub(age), OLDEST);
@@ -107,8 +111,7 @@ fn a_copy_that_is_removed_while_it_is_renewed_is_gone() {
 #[test]
 fn a_refresh_beside_marks_adds_no_absent_item() {
     let (raw, class, bucket, entry) = filter_of_one();
-    let withheld = word_at(&raw, bucket).with_mark(entry, Mark::Withheld);
-    put(&raw, bucket, withheld.expect("it is there"));
+    withhold(&raw, bucket, entry);
     let other = Class::of_pair(Fingerprint::new(2), class.p, class.q);
     assert_eq!(raw.refresh(other), Ok(false));
     assert!(!raw.contains(other) && raw.contains(class));
@@ -120,8 +123,8 @@ fn a_refresh_beside_marks_adds_no_absent_item() {
 fn a_refresh_beside_marks_adds_one_copy_in_an_epoch() {
     let (raw, class, bucket, entry) = filter_of_one();
     let_time_pass(&raw);
-    let withheld = word_at(&raw, bucket).with_mark(entry, Mark::Withheld);
-    let both = withheld.expect("it is there").plus(aged(&raw, class, 0));
+    withhold(&raw, bucket, entry);
+    let both = word_at(&raw, bucket).plus(aged(&raw, class, 0));
     put(&raw, bucket, both);
     raw.len.add(1);
     assert_eq!(raw.refresh(class), Ok(true));
@@ -137,8 +140,7 @@ fn a_refresh_beside_marks_adds_one_copy_in_an_epoch() {
 #[test]
 fn a_sweep_that_meets_a_mark_waits() {
     let (raw, class, bucket, entry) = filter_of_one();
-    let withheld = word_at(&raw, bucket).with_mark(entry, Mark::Withheld);
-    put(&raw, bucket, withheld.expect("it is there"));
+    withhold(&raw, bucket, entry);
     let_all_die(&raw);
     let patience = Cell::new(5);
     let (now, view) = (raw.moment(), raw.table.view());

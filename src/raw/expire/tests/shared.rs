@@ -1,16 +1,13 @@
 //! Copies that are withheld behind gates, beside processes that live or have died.
 
-use super::super::*;
+use super::{super::*, let_time_pass};
 use crate::{
     memory::Members,
     raw::{
         crew::tests::{Seated, processes_with},
         tests::word_at,
     },
-    table::{
-        Levels,
-        layout::{E16x3, Shared},
-    },
+    table::layout::{E16x3, Shared},
 };
 use std::sync::Arc;
 
@@ -23,18 +20,18 @@ const OLDEST: u64 = 5;
 
 /// Processes that share a filter, and a class that has an item of age 1 in it.
 fn processes() -> (Vec<Arc<Seated>>, Vec<Raw>, Class) {
-    let (all, filters) = processes_with::<E16x3>(2, Levels::FIXED, OLDEST);
+    let (all, filters) = processes_with::<E16x3>(2, OLDEST);
     let class = filters[0].class(7);
     filters[0].time.begin();
     filters[0].insert(class).expect("there is room");
-    let_time_pass(&filters[0], 1);
+    let_time_pass(&filters[0]);
     (all, filters, class)
 }
 
-fn let_time_pass(raw: &Raw, epochs: u64) {
-    for _ in 0..epochs {
-        let now = raw.moment();
-        assert!(raw.time.tick(now, raw.time.next(now, now.oldest())));
+/// Epochs begin that no sweep follows, until the copy is dead.
+fn let_the_copy_die(raw: &Raw) {
+    for _ in 0..OLDEST {
+        let_time_pass(raw);
     }
 }
 
@@ -101,7 +98,7 @@ fn no_gate_stays_when_a_copy_has_died() {
     let raw = &filters[0];
     let (bucket, entry) = copy_of(raw, class);
     let loaded = raw.table.load_for_update(class.fingerprint, bucket);
-    let_time_pass(raw, OLDEST);
+    let_the_copy_die(raw);
     let renewed = raw.renew(bucket, loaded, entry, |now| {
         Moment::<Word<L>>::entry(now, class.fingerprint)
     });
@@ -129,31 +126,21 @@ fn a_gate_is_as_a_mark_to_unions_and_sweeps() {
     let raised = raw.raise_copies(&one, &[(class, 0)], &mut changed);
     assert_eq!((raised, changed), (Ok(()), 1));
     assert!(ages_in(raw, class).contains(&0));
-    let_time_pass(raw, OLDEST);
+    let_the_copy_die(raw);
     let own = raw.crew().expect("processes share it").take_line();
     let own = own.expect("a line");
     let patience = Cell::new(5);
     let (now, view) = (raw.moment(), raw.table.view());
     let hands = &own.for_moves();
-    let expired = raw.expire(
-        hands,
-        &view,
-        class.fingerprint,
-        bucket,
-        now,
-        Some(&patience),
-    );
+    let expire = || {
+        let patience = Some(&patience);
+        raw.expire(hands, &view, class.fingerprint, bucket, now, patience)
+    };
+    let expired = expire();
     assert_eq!((expired.emptied, patience.get()), (0, 0));
     assert_eq!(expired.left, Left::Dead);
     line.leave(HAND);
-    let expired = raw.expire(
-        hands,
-        &view,
-        class.fingerprint,
-        bucket,
-        now,
-        Some(&patience),
-    );
+    let expired = expire();
     assert_eq!((expired.emptied, expired.left), (1, Left::Nothing));
 }
 
@@ -165,7 +152,7 @@ fn a_withheld_copy_that_is_not_there_counts_as_taken() {
     let (bucket, entry) = copy_of(raw, class);
     let word = word_at(raw, bucket);
     assert!(!raw.end_withheld(Step::Renew, bucket, entry, |word| word));
-    let_time_pass(raw, OLDEST);
+    let_the_copy_die(raw);
     assert!(!raw.empty_or_release(bucket, entry, || raw.moment()));
     assert_eq!(word_at(raw, bucket), word);
 }
