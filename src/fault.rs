@@ -314,6 +314,8 @@ pub enum Fault {
     RepairerLives,
     /// A mover does not heed the scans of other processes.
     PlacesIgnored,
+    /// Another scan can take the place of one that ends before its bit is cleared.
+    PlaceBackFirst,
     /// A segment is in use before it has memory.
     PublishBeforeCommit,
     /// A process never looks at the hint of the others.
@@ -423,6 +425,7 @@ impl Fault {
             | Self::EpochFirst
             | Self::SegmentsOnce
             | Self::PlacesIgnored
+            | Self::PlaceBackFirst
             | Self::PublishBeforeCommit
             | Self::HintNotRefreshed
             | Self::HintTrustsWords

@@ -64,9 +64,9 @@ fn reserved(bucket: usize) -> Scenario<Processes> {
 }
 
 /// Process 0 scans, and process 1 moves the item.
-fn scanned(from: usize) -> Scenario<Processes> {
+fn scanned(name: &str, from: usize) -> Scenario<Processes> {
     let x = odd(0);
-    Scenario::new("scan", move || {
+    Scenario::new(name, move || {
         let mut residents: [&[_]; 2] = [&[], &[]];
         let of_bucket = [x];
         residents[from] = &of_bucket;
@@ -86,6 +86,16 @@ fn scanned(from: usize) -> Scenario<Processes> {
         assert_eq!(all.copies(x), 1, "copies at rest");
     })
     .outcomes(&[[0, 0]])
+}
+
+/// The same, while another thread of process 0 begins a scan and ends it.
+fn scanned_beside_another() -> Scenario<Processes> {
+    scanned("scan beside another", Q)
+        .thread(|all| {
+            all.of(0).begin_and_end_scan();
+            0_usize
+        })
+        .outcomes(&[[0, 0, 0]])
 }
 
 /// Process 1 has died in a scan after `chunks` chunks. Process 2 repairs it, and then process 0 moves
@@ -154,13 +164,23 @@ fn a_reservation_of_the_dead_is_in_nobodys_way() {
 #[test]
 fn what_is_present_is_in_a_scan_though_another_process_moves_it() {
     for from in [P, Q] {
-        scanned(from).holds();
+        scanned("scan", from).holds();
     }
 }
 
 #[test]
 fn movers_heed_the_scans_of_other_processes() {
-    scanned(Q).must_fail(Fault::PlacesIgnored, "it is not in the snapshot");
+    scanned("scan", Q).must_fail(Fault::PlacesIgnored, "it is not in the snapshot");
+}
+
+#[test]
+fn what_is_present_is_in_a_scan_though_another_one_ends() {
+    scanned_beside_another().holds();
+}
+
+#[test]
+fn a_scan_ends_before_another_takes_its_place() {
+    scanned_beside_another().must_fail(Fault::PlaceBackFirst, "it is not in the snapshot");
 }
 
 #[test]

@@ -99,6 +99,12 @@ impl<const PHASE_BITS: u32> Process<PHASE_BITS> {
         self.0.insert_unique(item.0)
     }
 
+    /// A scan that ends before its first chunk.
+    pub fn begin_and_end_scan(&self) {
+        let place = self.0.place().expect("a seat");
+        place.expect("processes share it").end();
+    }
+
     /// As `CuckooFilter::write_to`. Returns the number of copies of each item in the snapshot.
     pub fn scan<const ITEMS: usize>(&self, items: [Item; ITEMS]) -> [usize; ITEMS] {
         snapshot::scan(&self.0, items)

@@ -2,7 +2,7 @@
 
 use super::{MAX_LINES, Seats};
 use crate::{
-    fault::{self, faulty},
+    fault::{self, faulty, when_faulty},
     memory::{LINE, Members, Words},
     step::Step,
     sync::{self, AtomicU64, Ordering},
@@ -92,10 +92,11 @@ impl Places {
         };
         let number = self.first_of(seat.member()) + taken;
         let place = &self.places[number];
-        // Relaxed: threads of an earlier scan may still write it, with lower values.
-        let before = place.load(Ordering::Relaxed) & !(SCAN - 1);
-        let lowest = before.wrapping_add(SCAN);
-        place.store(lowest, Ordering::Relaxed);
+        // To the next multiple of SCAN. Relaxed: threads of an earlier scan may still write the place, with
+        // lower values.
+        let last = place.fetch_or(SCAN - 1, Ordering::Relaxed) | (SCAN - 1);
+        let lowest = last.wrapping_add(1);
+        place.fetch_add(1, Ordering::Relaxed);
         // Release: the place comes with its bit.
         let order = fault::order(Step::Appear, Ordering::Release);
         self.count[number / BITS].fetch_or(1 << (number % BITS), order);
@@ -208,10 +209,15 @@ impl Place {
 
     /// The scan is over.
     pub(crate) fn end(&self) {
+        when_faulty!(PlaceBackFirst, self.give_back());
+        // Before another scan can take the place, whose bit this would otherwise clear.
         self.all.vanish(self.number);
-        self.all
-            .in_use
-            .give_back(self.turn, self.number % self.all.places_of_member);
+        faulty!(self.give_back(), PlaceBackFirst => ());
+    }
+
+    fn give_back(&self) {
+        let number = self.number % self.all.places_of_member;
+        self.all.in_use.give_back(self.turn, number);
     }
 }
 
