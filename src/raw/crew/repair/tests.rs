@@ -7,6 +7,7 @@ use crate::{
     },
     sync::Ordering,
 };
+use rand::{RngExt, SeedableRng, rngs::SmallRng};
 
 /// This process dies while `threads` of its threads hold the stripe of the class.
 fn dies_in_holds(process: &Seated, raw: &Raw, class: Class, threads: usize) {
@@ -216,6 +217,40 @@ fn a_repair_leaves_out_moves_that_cannot_be() {
             let repaired = raw.repair(DEAD);
             assert_eq!((repaired.retracted, repaired.completed), (0, 0));
         }
+    }
+}
+
+/// No item has the entry 0, and no other one above the largest. Words with any marks stay as they are.
+#[test]
+fn a_repair_of_moves_that_cannot_be_changes_no_word() {
+    const DEAD: usize = 1;
+    let (_, filters) = processes(2);
+    let raw = &filters[0];
+    let crew = raw.crew().expect("processes share it");
+    let first = crew.lines_of(DEAD).start;
+    let mut rng = SmallRng::seed_from_u64(7);
+    for _ in 0..10_000 {
+        for gate in &*crew.gates {
+            gate.store(first as u64, Ordering::Release);
+        }
+        let words: Vec<u64> = raw.table.all_words().map(|_| rng.random()).collect();
+        for (word, bits) in raw.table.all_words().zip(&words) {
+            word.store(*bits, Ordering::Release);
+        }
+        for (entry, at) in [0, L::LARGEST_ENTRY + 1]
+            .into_iter()
+            .flat_map(|entry| (0..4).map(move |at| (entry, at)))
+        {
+            let bucket = rng.random_range(0..raw.table.buckets() as u64);
+            crew.word(first, at)
+                .store(entry << 32 | bucket, Ordering::Release);
+            raw.repair(DEAD);
+        }
+        let after = raw
+            .table
+            .all_words()
+            .map(|word| word.load(Ordering::Acquire));
+        assert!(after.eq(words));
     }
 }
 
