@@ -170,12 +170,16 @@ pub enum Fault {
     SkippedUnrecorded,
     /// The clock decides about copies that were merged, whose tags do not say when they were seen.
     MergedByClock,
+    /// A merge that meets a new epoch leaves its copies to the clock.
+    MergeTriesOnce,
     /// A clone takes the epoch, and after it what is known of the epoch's beginning.
     EndBeforeBeginning,
     /// A snapshot or a merge does not look whether it is still the epoch by which it reads tags.
     ScanNoSecondNow,
     /// refresh does not look whether it is still the same epoch.
     RefreshNoSecondNow,
+    /// refresh adds a copy beside a mark, and does not look whether it is still the same epoch.
+    RefreshBesideMarksOnce,
     /// refresh does not validate the version before it answers false.
     RefreshNoValidate,
     /// refresh changes the tag in one exchange, without W.
@@ -376,6 +380,8 @@ impl Fault {
             | Self::DeadByOwnBeginning
             | Self::SkippedUnrecorded
             | Self::MergedByClock
+            | Self::MergeTriesOnce
+            | Self::RefreshBesideMarksOnce
             | Self::RecordOverwritten
             | Self::ScanNoSecondNow
             | Self::AdvanceUnswept

@@ -3,6 +3,7 @@
 use crate::common::expiring::{LIVE, find, is_live, one, youngest};
 use guira::model::{Expiring, Fault};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even};
+use loom::thread;
 
 const PRESENT: &str = "refresh of a live item is false";
 const OLD: &str = "a refresh in this step is as old as the step before";
@@ -82,6 +83,29 @@ fn while_a_step_begins() -> Expires {
     .outcomes(&[[0, 0], [1, 0], [1, 1]])
 }
 
+/// The same while a mark hides the item, so that the refresh adds another copy.
+fn beside_a_mark() -> Expires {
+    let (x, y) = (even(0), even(1));
+    Scenario::new("refresh beside a mark, a step and an insert", move || {
+        Expiring::new(1, &one(Q, &[(x, 0), (y, 1)])).withheld(y, 1, Q)
+    })
+    .thread(move |filter| filter.refresh(x) == Ok(true))
+    .thread(move |filter| {
+        // The refresh has yielded, to let the owner of the mark finish.
+        thread::yield_now();
+        filter.begin_epoch();
+        filter.insert(y).expect("there is room beside its copy");
+        filter.contains(x)
+    })
+    .law(move |filter, results| {
+        if *results == [1, 0] {
+            filter.begin_epoch();
+            assert!(filter.contains(x), "{OLD}");
+        }
+    })
+    .outcomes(&[[0, 0], [1, 0], [1, 1]])
+}
+
 /// The item is moved to the word that a refresh has already read.
 fn absent_beside_a_move(from: usize) -> Expires {
     let x = even(0);
@@ -138,6 +162,7 @@ fn a_refresh_that_slept_makes_nothing_older() {
 fn a_refreshed_item_is_as_young_as_the_step() {
     while_a_step_begins().holds();
     while_a_step_begins().holds_rehearsed();
+    beside_a_mark().holds();
 }
 
 #[test]
@@ -171,6 +196,7 @@ fn a_copy_is_withheld_and_the_step_read_again() {
 fn without_a_second_look_at_the_step_it_fails() {
     while_a_step_begins().must_fail(Fault::RefreshNoSecondNow, OLD);
     replaced().must_fail(Fault::RefreshNoSecondNow, PRESENT);
+    beside_a_mark().must_fail(Fault::RefreshBesideMarksOnce, OLD);
 }
 
 #[test]

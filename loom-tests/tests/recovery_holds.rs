@@ -6,6 +6,7 @@ use guira_loom_tests::{P, Q, Scenario, even, odd};
 const HELD: &str = "a hold of a living thread ended";
 /// It ended, or its own end was one too many.
 const HOLD: &str = "a hold";
+const RESERVED: &str = "a reservation of the dead is left";
 
 /// Process 1 has died in a hold, and process 2 just before its own. Process 3 repairs one, process 4 the other one, and process 0
 /// holds the stripe.
@@ -59,6 +60,28 @@ fn reserved(bucket: usize) -> Scenario<Processes> {
         .law(move |all, _| {
             all.at_rest(&[1]);
             assert_eq!(all.copies(x), 1, "copies at rest");
+        })
+        .outcomes(&[[0, 0, 1], [0, 1, 1]])
+}
+
+/// Process 1 dies with a reservation, and process 0 removes another item of the word.
+fn reserved_beside_a_remove() -> Scenario<Processes> {
+    let (x, y) = (even(0), even(1));
+    Scenario::new("reserved, remove", move || {
+        Processes::new(3, &[&[y], &[]])
+    })
+    .thread(move |all| {
+            all.die_with_reservation(1, x, P);
+            0_usize
+        })
+        .thread(|all| all.repair(2, 1))
+        .thread(move |all| all.of(0).remove(y))
+        .law(move |all, results| {
+            if results[1] == 1 {
+                assert_eq!(all.reservations(), 0, "{RESERVED}");
+            }
+            all.at_rest(&[1]);
+            assert_eq!(all.copies(y), 0, "copies at rest");
         })
         .outcomes(&[[0, 0, 1], [0, 1, 1]])
 }
@@ -159,6 +182,11 @@ fn a_reservation_of_the_dead_is_in_nobodys_way() {
     for bucket in [P, Q] {
         reserved(bucket).holds();
     }
+}
+
+#[test]
+fn a_repair_drops_a_reservation_though_its_word_changes() {
+    reserved_beside_a_remove().holds();
 }
 
 #[test]

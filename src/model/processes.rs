@@ -90,6 +90,11 @@ impl<const PHASE_BITS: u32> Process<PHASE_BITS> {
         self.0.contains(item.0)
     }
 
+    /// `CuckooFilter::insert`.
+    pub fn insert(&self, item: Item) -> bool {
+        self.0.insert(item.0).is_ok()
+    }
+
     /// `CuckooFilter::insert_unique`.
     ///
     /// # Errors
@@ -146,11 +151,6 @@ impl<const PHASE_BITS: u32> Process<PHASE_BITS> {
 }
 
 impl GrowingProcess {
-    /// `CuckooFilter::insert`.
-    pub fn insert(&self, item: Item) -> bool {
-        self.0.insert(item.0).is_ok()
-    }
-
     /// Begins the level after `level`, unless it has begun.
     pub fn begin_level(&self, level: u32) {
         self.0.table.begin_level(level).expect("a few words");
@@ -407,6 +407,11 @@ impl<const PHASE_BITS: u32> Processes<PHASE_BITS> {
         assert_eq!(census.holds, 0, "a hold is left");
         assert!(!census.is_scanned, "a scan is left");
         done
+    }
+
+    /// The words with a reservation.
+    pub fn reservations(&self) -> usize {
+        self.filters[0].0.census().reservations as usize
     }
 
     /// The copies of an item at rest.

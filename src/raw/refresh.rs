@@ -214,6 +214,7 @@ impl<L: Layout> RawFilter<L> {
                 }
             }
         }
-        Ok(self.time.is_still(now).then_some(true))
+        let is_still = faulty!(self.time.is_still(now), RefreshBesideMarksOnce => true);
+        Ok(is_still.then_some(true))
     }
 }

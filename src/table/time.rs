@@ -21,7 +21,7 @@ use super::{
     },
 };
 use crate::{
-    fault::{self, faulty},
+    fault::{self, faulty, when_faulty},
     memory::{Heap, Number, Storage},
     step::Step,
     sync::{self, Ordering},
@@ -355,10 +355,11 @@ impl<P: Storage> Epochs<P> {
     pub(crate) fn go_by_number(&self) {
         loop {
             // Relaxed: the exchange observes what the moment depends on.
-            let now = Now::of_word(self.now.word().load(Ordering::Relaxed));
+            let now = Now::of_word(sync::load_for_update(self.now.word(), Ordering::Relaxed));
             if now.uncounted() >= self.most || self.tick(now, now.with_uncounted(self.most)) {
                 return;
             }
+            when_faulty!(MergeTriesOnce, return);
             sync::yield_in_model();
         }
     }

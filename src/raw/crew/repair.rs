@@ -222,16 +222,9 @@ impl<L: Layout> RawFilter<L> {
 
     /// Drops the reservation of a call in a bucket of its class. True if there was one.
     fn drop_reservation(&self, entry: Entry, bucket: usize, token: usize) -> bool {
-        let fingerprint: Fingerprint = L::fingerprint(entry);
-        loop {
-            let loaded = self.table.load_for_update(fingerprint, bucket);
-            if loaded.token() != Some(token as u64) {
-                return false;
-            }
-            if loaded.replace(Step::Cancel, loaded.word()) {
-                return true;
-            }
-        }
+        let loaded = self.table.load_for_update(L::fingerprint(entry), bucket);
+        // An exchange of another thread that comes first drops it as well (PROOF, I8).
+        loaded.token() == Some(token as u64) && loaded.replace(Step::Cancel, loaded.word())
     }
 
     /// Ends the holds of a stripe, if only dead threads can have any. True if there was one; `None` if
