@@ -8,7 +8,7 @@ use crate::{
     sync::Ordering,
     table::{
         class::{Class, alternate},
-        entry::{Entry, Fingerprint},
+        entry::Entry,
         layout::{Layout, Word},
         time::Time,
         word::{Bucket, Mark},
