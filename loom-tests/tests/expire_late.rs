@@ -185,8 +185,8 @@ fn merge(name: &str) -> Scenario<Timed> {
         .outcomes(&[[1, 1]])
 }
 
-/// The same, and another late tick. A copy that came after the first one is younger than the second one takes
-/// it for: all that is known of the epoch of its tag is that it ended with the first one.
+/// The same, and another late tick. The epoch of the copy's tag may have ended long before the copy came, so
+/// the clock must not decide about it.
 fn merge_between_late_ticks() -> Scenario<Timed> {
     let x = even(0);
     merge("merge between late ticks").law(move |timed, _| {
