@@ -8,8 +8,8 @@ use crate::{
     sparse::{allocate, allocate_new},
 };
 use guira::{
-    Builder, CuckooFilter, Expiring, ExpiringFilter, Filter, Forever, Lifetime, SeededState,
-    SnapshotError,
+    Builder, CuckooFilter, Expiring, ExpiringFilter, Filter, Forever, InsertError, Lifetime,
+    SeededState, SnapshotError,
     shared::{Members, Memory, SharedClock, SharedPlace, SharedWords},
 };
 use nix::{
@@ -63,7 +63,7 @@ pub(crate) fn words_of<T: Lifetime>(header: &[u8]) -> Result<SharedWords, OpenEr
 }
 
 /// How long items stay in a filter that is in a mapped file.
-pub(crate) trait InFile: Lifetime + Sized {
+pub trait InFile: Lifetime + Sized {
     /// The filter in the file.
     fn filter<S: BuildHasher + 'static>(
         mapped: &Mapped,
@@ -73,10 +73,38 @@ pub(crate) trait InFile: Lifetime + Sized {
 
     /// Does what is left after this process has taken a seat.
     fn seated<S>(_filter: &Filter<S, Self>) {}
+
+    /// [`Filter::contains_hash`], and so on: some kinds have a shorter way if processes share the filter.
+    #[inline(always)]
+    fn contains<S: BuildHasher + 'static>(filter: &Filter<S, Self>, hash: u64) -> bool {
+        filter.contains_hash(hash)
+    }
+
+    #[inline(always)]
+    fn insert<S: BuildHasher + 'static>(
+        filter: &Filter<S, Self>,
+        hash: u64,
+    ) -> Result<(), InsertError> {
+        filter.insert_hash(hash)
+    }
+
+    #[inline(always)]
+    fn insert_unique<S: BuildHasher + 'static>(
+        filter: &Filter<S, Self>,
+        hash: u64,
+    ) -> Result<bool, InsertError> {
+        filter.insert_unique_hash(hash)
+    }
+
+    #[inline(always)]
+    fn remove<S: BuildHasher + 'static>(filter: &Filter<S, Self>, hash: u64) -> bool {
+        filter.remove_hash(hash)
+    }
 }
 
 /// A mapped file whose header and length fit a filter.
-pub(crate) struct Mapped {
+#[expect(missing_debug_implementations, reason = "programs cannot name it")]
+pub struct Mapped {
     pub(crate) map: Arc<Map>,
     pub(crate) header: Header,
     access: Access,
@@ -321,6 +349,32 @@ impl InFile for Forever {
             });
         }
         Ok(filter)
+    }
+
+    #[inline(always)]
+    fn contains<S: BuildHasher + 'static>(filter: &CuckooFilter<S>, hash: u64) -> bool {
+        filter.contains_hash_shared(hash)
+    }
+
+    #[inline(always)]
+    fn insert<S: BuildHasher + 'static>(
+        filter: &CuckooFilter<S>,
+        hash: u64,
+    ) -> Result<(), InsertError> {
+        filter.insert_hash_shared(hash)
+    }
+
+    #[inline(always)]
+    fn insert_unique<S: BuildHasher + 'static>(
+        filter: &CuckooFilter<S>,
+        hash: u64,
+    ) -> Result<bool, InsertError> {
+        filter.insert_unique_hash_shared(hash)
+    }
+
+    #[inline(always)]
+    fn remove<S: BuildHasher + 'static>(filter: &CuckooFilter<S>, hash: u64) -> bool {
+        filter.remove_hash_shared(hash)
     }
 }
 

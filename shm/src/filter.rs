@@ -3,10 +3,12 @@
 use crate::{
     attached::{Attached, MEMBERS},
     error::{AttachError, NotAlone, OpenError},
+    file::InFile,
     header::Participants,
 };
 use guira::{
-    BatchError, Builder, CuckooFilter, Forever, InsertError, SeededState, Stats, shared::Repaired,
+    BatchError, Builder, Filter, Forever, InsertError, Lifetime, SeededState, Stats,
+    shared::Repaired,
 };
 use std::{
     fmt,
@@ -16,10 +18,11 @@ use std::{
     path::Path,
 };
 
-/// A filter that several processes share. Each process has its own `SharedFilter`.
+/// A filter that several processes share: a [`SharedFilter`], or a
+/// [`SharedExpiringFilter`](crate::SharedExpiringFilter).
 ///
-/// Threads share it by reference, like a [`CuckooFilter`], and its methods work like the methods of the
-/// same names there. A child process may use the `SharedFilter` of its parent.
+/// Each process has its own `Shared`. Threads share it by reference, like a [`Filter`], and its methods
+/// work like the methods of the same names there. A child process may use the `Shared` of its parent.
 ///
 /// # Killed processes
 ///
@@ -37,11 +40,14 @@ use std::{
 /// [`TooManyInFlight`](InsertError::TooManyInFlight), and a remove that meets a relocation waits for its
 /// end. If that does not come soon, the remove returns false for a present item. A child that calls
 /// [`attach`](Self::attach) first learns from an error that it has no seat.
-pub struct SharedFilter<S = SeededState> {
-    shared: Attached<S, Forever>,
+pub struct Shared<S, T: Lifetime> {
+    pub(crate) shared: Attached<S, T>,
 }
 
-impl SharedFilter {
+/// A filter that several processes share, and whose items stay until they are removed.
+pub type SharedFilter<S = SeededState> = Shared<S, Forever>;
+
+impl<T: InFile> Shared<SeededState, T> {
     /// Opens the filter in a file, and takes a seat for this process.
     ///
     /// Takes microseconds, whatever the size of the filter. The buckets are not checked: with any
@@ -56,6 +62,9 @@ impl SharedFilter {
     /// # Errors
     ///
     /// * [`OpenError::Attach`]: all seats are taken.
+    /// * [`OpenError::Expires`], [`OpenError::DoesNotExpire`]: the filter in the file is of the other kind.
+    /// * [`OpenError::TimeNamespace`]: the filter expires, and the clock of this process differs from that
+    ///   of others.
     /// * Other [`OpenError`]s describe what is wrong with the file.
     #[expect(unsafe_code, reason = "the file must not change in other ways")]
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
@@ -74,8 +83,8 @@ impl SharedFilter {
     ///
     /// # Errors
     ///
-    /// * [`OpenError::Different`]: the filter in the file has another capacity or other fingerprints than
-    ///   the builder asks for.
+    /// * [`OpenError::Different`]: the filter in the file has another capacity, TTL or other fingerprints
+    ///   than the builder asks for.
     /// * The errors of [`open`](Self::open) and [`create`](Self::create), except
     ///   [`Exists`](OpenError::Exists).
     ///
@@ -96,7 +105,7 @@ impl SharedFilter {
     #[expect(unsafe_code, reason = "as `open`")]
     pub unsafe fn open_or_create(
         path: impl AsRef<Path>,
-        builder: Builder,
+        builder: Builder<SeededState, T>,
     ) -> Result<Self, OpenError> {
         let shared = Attached::open_or_create(path.as_ref(), builder)?;
         Ok(Self { shared })
@@ -119,7 +128,7 @@ impl SharedFilter {
     }
 }
 
-impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
+impl<S: BuildHasher + Clone + 'static, T: InFile> Shared<S, T> {
     /// Creates a file with an empty filter, for at most 63 processes.
     ///
     /// All memory of a fixed filter is allocated immediately. The file of a filter that
@@ -129,17 +138,22 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     ///
     /// # Safety
     ///
-    /// As [`open`](SharedFilter::open).
+    /// As [`open`](Self::open).
     ///
     /// # Errors
     ///
     /// * [`OpenError::Exists`]: a file with this name exists.
     /// * [`OpenError::Build`]: the builder's settings cannot be met.
     /// * [`OpenError::Counters`]: the builder asks for a filter with counters.
+    /// * [`OpenError::Grows`]: the builder asks for an expiring filter that grows.
+    /// * [`OpenError::TimeNamespace`]: as in [`open`](Self::open).
     /// * [`OpenError::FileSystem`]: the file system is not supported.
     /// * [`OpenError::Io`]: the file cannot be created, or the file system has no room for it.
     #[expect(unsafe_code, reason = "as `open`")]
-    pub unsafe fn create(path: impl AsRef<Path>, builder: Builder<S>) -> Result<Self, OpenError> {
+    pub unsafe fn create(
+        path: impl AsRef<Path>,
+        builder: Builder<S, T>,
+    ) -> Result<Self, OpenError> {
         let shared = Attached::create(path.as_ref(), builder, MEMBERS)?;
         Ok(Self { shared })
     }
@@ -152,7 +166,7 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     ///
     /// # Safety
     ///
-    /// As [`open`](SharedFilter::open).
+    /// As [`open`](Self::open).
     ///
     /// # Errors
     ///
@@ -160,7 +174,7 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     #[expect(unsafe_code, reason = "as `open`")]
     pub unsafe fn create_for(
         path: impl AsRef<Path>,
-        builder: Builder<S>,
+        builder: Builder<S, T>,
         max_processes: usize,
     ) -> Result<Self, OpenError> {
         let shared = Attached::create(path.as_ref(), builder, max_processes)?;
@@ -170,8 +184,8 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     /// Creates a file with a copy of `filter`, for at most `max_processes` processes.
     ///
     /// So a snapshot becomes a shared filter, and a shared one gets a new file. Other threads may use
-    /// `filter` during the call, which copies as [`try_clone`](CuckooFilter::try_clone) does. The file gets its name when the
-    /// copy is complete. O(buckets).
+    /// `filter` during the call, which copies as [`try_clone`](Filter::try_clone) does, with the times of the
+    /// items. The file gets its name when the copy is complete. O(buckets).
     ///
     /// ```
     /// # use guira::CuckooFilter;
@@ -189,7 +203,7 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     ///
     /// # Safety
     ///
-    /// As [`open`](SharedFilter::open).
+    /// As [`open`](Self::open).
     ///
     /// # Errors
     ///
@@ -197,7 +211,7 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     #[expect(unsafe_code, reason = "as `open`")]
     pub unsafe fn create_copy(
         path: impl AsRef<Path>,
-        filter: &CuckooFilter<S>,
+        filter: &Filter<S, T>,
         max_processes: usize,
     ) -> Result<Self, OpenError> {
         let shared = Attached::create_copy(path.as_ref(), filter, max_processes)?;
@@ -211,22 +225,22 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     ///
     /// As [`create_memfd_for`](Self::create_memfd_for), and [`OpenError::Copy`].
     pub fn create_memfd_copy(
-        filter: &CuckooFilter<S>,
+        filter: &Filter<S, T>,
         max_processes: usize,
     ) -> Result<Self, OpenError> {
         let shared = Attached::create_memfd_copy(filter, max_processes)?;
         Ok(Self { shared })
     }
 
-    /// Like [`open`](SharedFilter::open), for a filter with another hasher.
+    /// Like [`open`](Self::open), for a filter with another hasher.
     ///
     /// # Safety
     ///
-    /// As [`open`](SharedFilter::open).
+    /// As [`open`](Self::open).
     ///
     /// # Errors
     ///
-    /// As [`open`](SharedFilter::open).
+    /// As [`open`](Self::open).
     #[expect(unsafe_code, reason = "as `open`")]
     pub unsafe fn open_with_hasher(path: impl AsRef<Path>, hasher: S) -> Result<Self, OpenError> {
         let shared = Attached::open(path.as_ref(), |_| hasher)?;
@@ -236,7 +250,7 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     /// Creates an empty filter in memory that has no name, for at most 63 processes.
     ///
     /// Children share it, and other processes that get [its descriptor](Self::memfd), for example over a
-    /// Unix socket; they call [`from_memfd`](SharedFilter::from_memfd). The memory is freed with the last
+    /// Unix socket; they call [`from_memfd`](Self::from_memfd). The memory is freed with the last
     /// process that uses the filter.
     ///
     /// The memory is sealed: it cannot be truncated. So this function is safe, unlike
@@ -245,7 +259,8 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     /// # Errors
     ///
     /// * [`OpenError::Build`]: the builder's settings cannot be met.
-    /// * [`OpenError::Counters`]: the builder asks for a filter with counters.
+    /// * [`OpenError::Counters`], [`OpenError::Grows`], [`OpenError::TimeNamespace`]: as in
+    ///   [`create`](Self::create).
     /// * [`OpenError::Io`]: there is no memory, or `/proc` is not mounted.
     ///
     /// ```
@@ -260,7 +275,7 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     /// assert!(here.contains("ani"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn create_memfd(builder: Builder<S>) -> Result<Self, OpenError> {
+    pub fn create_memfd(builder: Builder<S, T>) -> Result<Self, OpenError> {
         Self::create_memfd_for(builder, MEMBERS)
     }
 
@@ -270,16 +285,19 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
     /// # Errors
     ///
     /// As [`create_memfd`](Self::create_memfd), and [`OpenError::TooManyProcesses`].
-    pub fn create_memfd_for(builder: Builder<S>, max_processes: usize) -> Result<Self, OpenError> {
+    pub fn create_memfd_for(
+        builder: Builder<S, T>,
+        max_processes: usize,
+    ) -> Result<Self, OpenError> {
         let shared = Attached::create_memfd(builder, max_processes)?;
         Ok(Self { shared })
     }
 
-    /// Like [`from_memfd`](SharedFilter::from_memfd), for a filter with another hasher.
+    /// Like [`from_memfd`](Self::from_memfd), for a filter with another hasher.
     ///
     /// # Errors
     ///
-    /// As [`from_memfd`](SharedFilter::from_memfd).
+    /// As [`from_memfd`](Self::from_memfd).
     pub fn from_memfd_with_hasher(descriptor: OwnedFd, hasher: S) -> Result<Self, OpenError> {
         let shared = Attached::from_memfd(descriptor, |_| hasher)?;
         Ok(Self { shared })
@@ -296,7 +314,7 @@ impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
 }
 
 /// Processes.
-impl<S: BuildHasher + 'static> SharedFilter<S> {
+impl<S: BuildHasher + 'static, T: InFile> Shared<S, T> {
     /// Takes a seat for this process, unless it has one.
     ///
     /// Opening a filter takes a seat, but a child process has to take its own one. Its first call that
@@ -312,7 +330,7 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
 
     /// Completes or undoes what dead processes have begun.
     ///
-    /// Inserts do this automatically when they find no room. Call this method after a process was
+    /// Inserts do this automatically when they find no room, and so does a tick that begins an epoch. Call this method after a process was
     /// killed, for example when its parent notices.
     pub fn repair(&self) -> Repaired {
         self.shared.filter.repair_dead()
@@ -360,75 +378,75 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     }
 }
 
-/// Items. Each method is that of [`CuckooFilter`] with the same name.
-impl<S: BuildHasher + 'static> SharedFilter<S> {
-    /// [`CuckooFilter::hash_of`].
+/// Items. Each method is that of [`Filter`] with the same name.
+impl<S: BuildHasher + 'static, T: InFile> Shared<S, T> {
+    /// [`Filter::hash_of`].
     #[inline]
     #[must_use]
-    pub fn hash_of<T: Hash + ?Sized>(&self, item: &T) -> u64 {
+    pub fn hash_of<Q: Hash + ?Sized>(&self, item: &Q) -> u64 {
         self.shared.filter.hash_of(item)
     }
 
-    /// [`CuckooFilter::contains`].
+    /// [`Filter::contains`].
     #[inline]
     #[must_use]
-    pub fn contains<T: Hash + ?Sized>(&self, item: &T) -> bool {
+    pub fn contains<Q: Hash + ?Sized>(&self, item: &Q) -> bool {
         self.contains_hash(self.hash_of(item))
     }
 
-    /// [`CuckooFilter::contains_hash`].
+    /// [`Filter::contains_hash`].
     #[inline]
     #[must_use]
     pub fn contains_hash(&self, hash: u64) -> bool {
-        self.shared.filter.contains_hash_shared(hash)
+        T::contains(&self.shared.filter, hash)
     }
 
-    /// [`CuckooFilter::contains_batch`].
-    pub fn contains_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
+    /// [`Filter::contains_batch`].
+    pub fn contains_batch<Q: Hash>(&self, items: &[Q], results: &mut [bool]) {
         self.shared.filter.contains_batch(items, results);
     }
 
-    /// [`CuckooFilter::contains_hash_batch`].
+    /// [`Filter::contains_hash_batch`].
     pub fn contains_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
         self.shared.filter.contains_hash_batch(hashes, results);
     }
 
-    /// [`CuckooFilter::count`].
+    /// [`Filter::count`].
     #[must_use]
-    pub fn count<T: Hash + ?Sized>(&self, item: &T) -> usize {
+    pub fn count<Q: Hash + ?Sized>(&self, item: &Q) -> usize {
         self.shared.filter.count(item)
     }
 
-    /// [`CuckooFilter::count_hash`].
+    /// [`Filter::count_hash`].
     #[must_use]
     pub fn count_hash(&self, hash: u64) -> usize {
         self.shared.filter.count_hash(hash)
     }
 
-    /// [`CuckooFilter::insert`].
+    /// [`Filter::insert`].
     ///
     /// # Errors
     ///
     /// * [`InsertError::TooManyInFlight`]: the insert needs a relocation, and this process has no seat,
     ///   or too many calls in flight.
     /// * [`InsertError::BlockedByScan`]: a scan by another process blocks the relocation.
-    /// * The other errors of [`CuckooFilter::insert`].
+    /// * The other errors of [`Filter::insert`].
     #[inline]
-    pub fn insert<T: Hash + ?Sized>(&self, item: &T) -> Result<(), InsertError> {
+    pub fn insert<Q: Hash + ?Sized>(&self, item: &Q) -> Result<(), InsertError> {
         self.insert_hash(self.hash_of(item))
     }
 
-    /// [`CuckooFilter::insert_hash`].
+    /// [`Filter::insert_hash`].
     ///
     /// # Errors
     ///
     /// As [`insert`](Self::insert).
     #[inline]
     pub fn insert_hash(&self, hash: u64) -> Result<(), InsertError> {
-        self.shared.filter.insert_hash_shared(hash)
+        T::insert(&self.shared.filter, hash)
     }
 
-    /// [`CuckooFilter::insert_unique`]: of all racing calls in all processes, exactly one returns true.
+    /// [`Filter::insert_unique`]: of all racing calls in all processes, exactly one returns true.
     ///
     /// A process that is killed during the call may have inserted the item.
     ///
@@ -436,42 +454,42 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     ///
     /// As [`insert`](Self::insert). A call for an absent item needs a seat.
     #[inline]
-    pub fn insert_unique<T: Hash + ?Sized>(&self, item: &T) -> Result<bool, InsertError> {
+    pub fn insert_unique<Q: Hash + ?Sized>(&self, item: &Q) -> Result<bool, InsertError> {
         self.insert_unique_hash(self.hash_of(item))
     }
 
-    /// [`CuckooFilter::insert_unique_hash`].
+    /// [`Filter::insert_unique_hash`].
     ///
     /// # Errors
     ///
     /// As [`insert_unique`](Self::insert_unique).
     #[inline]
     pub fn insert_unique_hash(&self, hash: u64) -> Result<bool, InsertError> {
-        self.shared.filter.insert_unique_hash_shared(hash)
+        T::insert_unique(&self.shared.filter, hash)
     }
 
-    /// [`CuckooFilter::insert_batch`].
+    /// [`Filter::insert_batch`].
     ///
     /// # Errors
     ///
     /// As [`insert`](Self::insert).
-    pub fn insert_batch<T: Hash>(&self, items: &[T]) -> Result<(), BatchError> {
+    pub fn insert_batch<Q: Hash>(&self, items: &[Q]) -> Result<(), BatchError> {
         self.shared.filter.insert_batch(items)
     }
 
-    /// [`CuckooFilter::remove`].
+    /// [`Filter::remove`].
     #[inline]
-    pub fn remove<T: Hash + ?Sized>(&self, item: &T) -> bool {
+    pub fn remove<Q: Hash + ?Sized>(&self, item: &Q) -> bool {
         self.remove_hash(self.hash_of(item))
     }
 
-    /// [`CuckooFilter::remove_hash`].
+    /// [`Filter::remove_hash`].
     #[inline]
     pub fn remove_hash(&self, hash: u64) -> bool {
-        self.shared.filter.remove_hash_shared(hash)
+        T::remove(&self.shared.filter, hash)
     }
 
-    /// [`CuckooFilter::clear`].
+    /// [`Filter::clear`].
     ///
     /// # Errors
     ///
@@ -482,63 +500,63 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
         Ok(())
     }
 
-    /// [`CuckooFilter::write_to`]. [`CuckooFilter::read_from`] reads the snapshot into a filter of one
+    /// [`Filter::write_to`]. [`Filter::read_from`] reads the snapshot into a filter of one
     /// process.
     ///
     /// # Errors
     ///
-    /// The errors of [`CuckooFilter::write_to`] and of [`attach`](Self::attach).
+    /// The errors of [`Filter::write_to`] and of [`attach`](Self::attach).
     pub fn write_to(&self, writer: impl io::Write) -> io::Result<()> {
         self.attach().map_err(io::Error::other)?;
         self.shared.filter.write_to(writer)
     }
 
-    /// [`CuckooFilter::len`].
+    /// [`Filter::len`].
     ///
-    /// Exact at rest, unless processes have died. Each dead process may have left it off by one, or by
-    /// the items of its current batch. [`recount`](Self::recount) makes it exact.
+    /// Exact at rest, unless processes have died. Each dead process may have left it off by one, by
+    /// the items of its current batch, or by the copies that a sweep was emptying. [`recount`](Self::recount) makes it exact.
     #[must_use]
     pub fn len(&self) -> usize {
         self.shared.filter.len()
     }
 
-    /// [`CuckooFilter::is_empty`].
+    /// [`Filter::is_empty`].
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.shared.filter.is_empty()
     }
 
-    /// [`CuckooFilter::capacity`].
+    /// [`Filter::capacity`].
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.shared.filter.capacity()
     }
 
-    /// [`CuckooFilter::max_capacity`].
+    /// [`Filter::max_capacity`].
     #[must_use]
     pub fn max_capacity(&self) -> usize {
         self.shared.filter.max_capacity()
     }
 
-    /// [`CuckooFilter::stats`]. The counters only count events in this process.
+    /// [`Filter::stats`]. The counters only count events in this process.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.shared.filter.stats()
     }
 
-    /// [`CuckooFilter::hasher`].
+    /// [`Filter::hasher`].
     #[must_use]
     pub fn hasher(&self) -> &S {
         self.shared.filter.hasher()
     }
 
-    /// This filter, for the methods of [`CuckooFilter`] that `SharedFilter` does not have: other batches,
-    /// `digest`, `try_clone`, and [`merge`](CuckooFilter::merge) or [`union_with`](CuckooFilter::union_with)
+    /// This filter, for the methods of [`Filter`] that `Shared` does not have: other batches,
+    /// `digest`, `try_clone`, and [`merge`](Filter::merge) or [`union_with`](Filter::union_with)
     /// of this filter with others.
     ///
     /// The calls named here scan the filter, and need a seat. In a child process, call
     /// [`attach`](Self::attach) first. A scan without a seat returns an error; `digest` has none to return,
-    /// and panics.
+    /// and panics. Methods that take a clock of the caller begin no epoch: a shared filter goes by its own.
     ///
     /// ```
     /// # use guira::CuckooFilter;
@@ -553,7 +571,7 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn as_filter(&self) -> &CuckooFilter<S> {
+    pub fn as_filter(&self) -> &Filter<S, T> {
         &self.shared.filter
     }
 
@@ -564,8 +582,8 @@ impl<S: BuildHasher + 'static> SharedFilter<S> {
     }
 }
 
-impl<S> fmt::Debug for SharedFilter<S> {
+impl<S, T: Lifetime> fmt::Debug for Shared<S, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SharedFilter").finish_non_exhaustive()
+        f.debug_struct("Shared").finish_non_exhaustive()
     }
 }

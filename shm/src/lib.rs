@@ -46,7 +46,7 @@ mod sparse;
 
 pub use error::{AttachError, NotAlone, OpenError};
 pub use expiring::SharedExpiringFilter;
-pub use filter::SharedFilter;
+pub use filter::{Shared, SharedFilter};
 pub use guira::shared::Repaired;
 pub use header::Participants;
-pub use reader::{SharedExpiringReader, SharedReader};
+pub use reader::{Reader, SharedExpiringReader, SharedReader};

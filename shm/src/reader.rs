@@ -7,7 +7,7 @@ use crate::{
     map::Map,
 };
 use guira::{
-    CuckooFilter, Expiring, ExpiringFilter, Filter, Forever, Lifetime, SeededState, Stats,
+    Expiring, Filter, Forever, Lifetime, SeededState, Stats,
     shared::{Members, NUMBER_WORD, SEAT_WORD, Seat},
 };
 use std::{
@@ -20,11 +20,12 @@ use std::{
     time::Duration,
 };
 
-/// A shared filter that this process only looks items up in.
+/// A shared filter that this process only looks items up in: a [`SharedReader`], or a
+/// [`SharedExpiringReader`].
 ///
 /// It maps the file so that a store is impossible, and needs no permission to write it. It takes no seat,
 /// and no lock: any number of processes can read a filter, and writers do not notice them. Lookups are
-/// those of [`SharedFilter`](crate::SharedFilter): wait-free, and right beside writers and dead processes.
+/// those of [`Shared`](crate::Shared): wait-free, and right beside writers and dead processes.
 ///
 /// ```
 /// # use guira::CuckooFilter;
@@ -45,13 +46,18 @@ use std::{
 /// A snapshot, a digest and a merge scan the filter. A scan has to tell writers how far it is, so that no
 /// item moves past it unseen, and a reader cannot write that down. So this type has no such methods. Let
 /// a process that may write take a snapshot, and read that.
-pub struct SharedReader<S = SeededState> {
-    shared: ReadOnly<S, Forever>,
+pub struct Reader<S, T: Lifetime> {
+    filter: Filter<S, T>,
+    map: Arc<Map>,
+    most_members: usize,
 }
+
+/// A shared filter that this process only looks items up in, and whose items stay until they are removed.
+pub type SharedReader<S = SeededState> = Reader<S, Forever>;
 
 /// A shared expiring filter that this process only looks items up in.
 ///
-/// Like a [`SharedReader`], it needs no permission to write, takes no seat, and cannot scan.
+/// Like each [`Reader`], it needs no permission to write, takes no seat, and cannot scan.
 ///
 /// ```
 /// # use guira::ExpiringFilter;
@@ -82,18 +88,9 @@ pub struct SharedReader<S = SeededState> {
 /// was late would expire early.
 ///
 /// A reader begins no epoch. **If no writer calls [`tick`](crate::SharedExpiringFilter::tick), nothing
-/// expires**, and items are found for as long as that lasts. [`epoch_age`](Self::epoch_age) shows it: while a
-/// writer ticks, it is at most [`epoch_length`](Self::epoch_length) plus the time between two ticks.
-pub struct SharedExpiringReader<S = SeededState> {
-    shared: ReadOnly<S, Expiring>,
-}
-
-/// A filter in a file that this process cannot write.
-struct ReadOnly<S, T: Lifetime> {
-    filter: Filter<S, T>,
-    map: Arc<Map>,
-    most_members: usize,
-}
+/// expires**, and items are found for as long as that lasts. [`epoch_age`](SharedExpiringReader::epoch_age) shows it: while a
+/// writer ticks, it is at most [`epoch_length`](SharedExpiringReader::epoch_length) plus the time between two ticks.
+pub type SharedExpiringReader<S = SeededState> = Reader<S, Expiring>;
 
 /// The processes, as a reader sees them: it has no seat, and never takes one.
 struct Outside;
@@ -112,9 +109,60 @@ impl Members for Outside {
     }
 }
 
-impl<S: BuildHasher + 'static, T: InFile> ReadOnly<S, T> {
-    /// The filter in a file.
-    fn new(file: &File, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
+impl<T: InFile> Reader<SeededState, T> {
+    /// Opens the filter in a file for lookups.
+    ///
+    /// # Safety
+    ///
+    /// As [`Shared::open`](crate::Shared::open).
+    ///
+    /// # Errors
+    ///
+    /// An [`OpenError`] describes what is wrong with the file. It is [`OpenError::Io`] on machines
+    /// other than x86-64, ARM64 and RISC-V.
+    #[expect(unsafe_code, reason = "the file must not be truncated")]
+    pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+        Self::of_file(&file::open(path.as_ref(), Access::Read)?, SeededState::new)
+    }
+
+    /// Opens the filter behind a descriptor of a sealed memfd for lookups. The descriptor need not
+    /// be writable, and is closed.
+    ///
+    /// # Errors
+    ///
+    /// * [`OpenError::NotSealed`]: the memory can be truncated, or the descriptor is not that of a
+    ///   memfd.
+    /// * Other errors are as in [`open`](Self::open).
+    pub fn from_memfd(descriptor: OwnedFd) -> Result<Self, OpenError> {
+        Self::of_file(&file::sealed(descriptor)?, SeededState::new)
+    }
+}
+
+impl<S: BuildHasher + 'static, T: InFile> Reader<S, T> {
+    /// Like [`open`](Self::open), for a filter with another hasher.
+    ///
+    /// # Safety
+    ///
+    /// As [`open`](Self::open).
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    #[expect(unsafe_code, reason = "as `open`")]
+    pub unsafe fn open_with_hasher(path: impl AsRef<Path>, hasher: S) -> Result<Self, OpenError> {
+        Self::of_file(&file::open(path.as_ref(), Access::Read)?, |_| hasher)
+    }
+
+    /// Like [`from_memfd`](Self::from_memfd), for a filter with another hasher.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_memfd`](Self::from_memfd).
+    pub fn from_memfd_with_hasher(descriptor: OwnedFd, hasher: S) -> Result<Self, OpenError> {
+        Self::of_file(&file::sealed(descriptor)?, |_| hasher)
+    }
+
+    fn of_file(file: &File, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
         let mapped = Mapped::new::<T>(file, Access::Read)?;
         // A reader has no seat, and counts nothing.
         let own: Box<[AtomicU64]> = [SEAT_WORD, NUMBER_WORD].map(|_| AtomicU64::new(0)).into();
@@ -125,227 +173,148 @@ impl<S: BuildHasher + 'static, T: InFile> ReadOnly<S, T> {
             map: mapped.map,
         })
     }
+
+    /// [`Filter::hash_of`].
+    #[inline]
+    #[must_use]
+    pub fn hash_of<Q: Hash + ?Sized>(&self, item: &Q) -> u64 {
+        self.filter.hash_of(item)
+    }
+
+    /// [`Filter::contains`].
+    #[inline]
+    #[must_use]
+    pub fn contains<Q: Hash + ?Sized>(&self, item: &Q) -> bool {
+        self.contains_hash(self.hash_of(item))
+    }
+
+    /// [`Filter::contains_hash`].
+    #[inline]
+    #[must_use]
+    pub fn contains_hash(&self, hash: u64) -> bool {
+        T::contains(&self.filter, hash)
+    }
+
+    /// [`Filter::contains_batch`].
+    pub fn contains_batch<Q: Hash>(&self, items: &[Q], results: &mut [bool]) {
+        self.filter.contains_batch(items, results);
+    }
+
+    /// [`Filter::contains_hash_batch`].
+    pub fn contains_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
+        self.filter.contains_hash_batch(hashes, results);
+    }
+
+    /// [`Filter::count`].
+    #[must_use]
+    pub fn count<Q: Hash + ?Sized>(&self, item: &Q) -> usize {
+        self.filter.count(item)
+    }
+
+    /// [`Filter::count_hash`].
+    #[must_use]
+    pub fn count_hash(&self, hash: u64) -> usize {
+        self.filter.count_hash(hash)
+    }
+
+    /// [`Filter::len`], which processes that died may have left a little off.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.filter.len()
+    }
+
+    /// [`Filter::is_empty`].
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.filter.is_empty()
+    }
+
+    /// [`Filter::capacity`].
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.filter.capacity()
+    }
+
+    /// [`Filter::max_capacity`].
+    #[must_use]
+    pub fn max_capacity(&self) -> usize {
+        self.filter.max_capacity()
+    }
+
+    /// [`Filter::stats`]. The counters only count lookups of this reader.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.filter.stats()
+    }
+
+    /// [`Filter::hasher`].
+    #[must_use]
+    pub fn hasher(&self) -> &S {
+        self.filter.hasher()
+    }
+
+    /// The filter, for calls that this type does not have.
+    ///
+    /// # Safety
+    ///
+    /// The memory is not writable: no call may change the filter, or scan it.
+    #[doc(hidden)]
+    #[expect(unsafe_code, reason = "the memory is mapped for reading")]
+    #[must_use]
+    pub unsafe fn as_filter(&self) -> &Filter<S, T> {
+        &self.filter
+    }
+
+    /// Returns how many processes share the filter. Readers are not counted.
+    #[must_use]
+    pub fn participants(&self) -> Participants {
+        self.map.participants(self.most_members)
+    }
 }
 
-/// What all readers have: how they are opened, and the lookups of `$Filter` that store nothing.
-macro_rules! reader {
-    (
-        $Reader:ident of $Filter:ident, by $contains_hash:ident,
-        like $Writer:ident
-    ) => {
-        impl $Reader {
-            /// Opens the filter in a file for lookups.
-            ///
-            /// # Safety
-            ///
-            #[doc = concat!("As [`", stringify!($Writer), "::open`](crate::", stringify!($Writer), "::open).")]
-            ///
-            /// # Errors
-            ///
-            /// An [`OpenError`] describes what is wrong with the file. It is [`OpenError::Io`] on machines
-            /// other than x86-64, ARM64 and RISC-V.
-            #[expect(unsafe_code, reason = "the file must not be truncated")]
-            pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
-                Self::of_file(&file::open(path.as_ref(), Access::Read)?, SeededState::new)
-            }
-
-            /// Opens the filter behind a descriptor of a sealed memfd for lookups. The descriptor need not
-            /// be writable, and is closed.
-            ///
-            /// # Errors
-            ///
-            /// * [`OpenError::NotSealed`]: the memory can be truncated, or the descriptor is not that of a
-            ///   memfd.
-            /// * Other errors are as in [`open`](Self::open).
-            pub fn from_memfd(descriptor: OwnedFd) -> Result<Self, OpenError> {
-                Self::of_file(&file::sealed(descriptor)?, SeededState::new)
-            }
-        }
-
-        impl<S: BuildHasher + 'static> $Reader<S> {
-            #[doc = concat!("Like [`open`](", stringify!($Reader), "::open), for a filter with another hasher.")]
-            ///
-            /// # Safety
-            ///
-            #[doc = concat!("As [`open`](", stringify!($Reader), "::open).")]
-            ///
-            /// # Errors
-            ///
-            #[doc = concat!("As [`open`](", stringify!($Reader), "::open).")]
-            #[expect(unsafe_code, reason = "as `open`")]
-            pub unsafe fn open_with_hasher(
-                path: impl AsRef<Path>,
-                hasher: S,
-            ) -> Result<Self, OpenError> {
-                Self::of_file(&file::open(path.as_ref(), Access::Read)?, |_| hasher)
-            }
-
-            #[doc = concat!("Like [`from_memfd`](", stringify!($Reader), "::from_memfd), for a filter with another hasher.")]
-            ///
-            /// # Errors
-            ///
-            #[doc = concat!("As [`from_memfd`](", stringify!($Reader), "::from_memfd).")]
-            pub fn from_memfd_with_hasher(
-                descriptor: OwnedFd,
-                hasher: S,
-            ) -> Result<Self, OpenError> {
-                Self::of_file(&file::sealed(descriptor)?, |_| hasher)
-            }
-
-            fn of_file(file: &File, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
-                let shared = ReadOnly::new(file, hasher)?;
-                Ok(Self { shared })
-            }
-
-            #[doc = concat!("[`", stringify!($Filter), "::hash_of`].")]
-            #[inline]
-            #[must_use]
-            pub fn hash_of<T: Hash + ?Sized>(&self, item: &T) -> u64 {
-                self.shared.filter.hash_of(item)
-            }
-
-            #[doc = concat!("[`", stringify!($Filter), "::contains`].")]
-            #[inline]
-            #[must_use]
-            pub fn contains<T: Hash + ?Sized>(&self, item: &T) -> bool {
-                self.contains_hash(self.hash_of(item))
-            }
-
-            #[doc = concat!("[`", stringify!($Filter), "::contains_hash`].")]
-            #[inline]
-            #[must_use]
-            pub fn contains_hash(&self, hash: u64) -> bool {
-                self.shared.filter.$contains_hash(hash)
-            }
-
-            #[doc = concat!("[`", stringify!($Filter), "::contains_batch`].")]
-            pub fn contains_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
-                self.shared.filter.contains_batch(items, results);
-            }
-
-            #[doc = concat!("[`", stringify!($Filter), "::contains_hash_batch`].")]
-            pub fn contains_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
-                self.shared.filter.contains_hash_batch(hashes, results);
-            }
-
-            #[doc = concat!("[`", stringify!($Filter), "::count`].")]
-            #[must_use]
-            pub fn count<T: Hash + ?Sized>(&self, item: &T) -> usize {
-                self.shared.filter.count(item)
-            }
-
-            #[doc = concat!("[`", stringify!($Filter), "::count_hash`].")]
-            #[must_use]
-            pub fn count_hash(&self, hash: u64) -> usize {
-                self.shared.filter.count_hash(hash)
-            }
-
-            #[doc = concat!("[`", stringify!($Filter), "::len`], which processes that died may have left a little off.")]
-            #[must_use]
-            pub fn len(&self) -> usize {
-                self.shared.filter.len()
-            }
-
-            #[doc = concat!("[`", stringify!($Filter), "::is_empty`].")]
-            #[must_use]
-            pub fn is_empty(&self) -> bool {
-                self.shared.filter.is_empty()
-            }
-
-            #[doc = concat!("[`", stringify!($Filter), "::capacity`].")]
-            #[must_use]
-            pub fn capacity(&self) -> usize {
-                self.shared.filter.capacity()
-            }
-
-            #[doc = concat!("[`", stringify!($Filter), "::max_capacity`].")]
-            #[must_use]
-            pub fn max_capacity(&self) -> usize {
-                self.shared.filter.max_capacity()
-            }
-
-            #[doc = concat!("[`", stringify!($Filter), "::stats`]. The counters only count lookups of this reader.")]
-            #[must_use]
-            pub fn stats(&self) -> Stats {
-                self.shared.filter.stats()
-            }
-
-            #[doc = concat!("[`", stringify!($Filter), "::hasher`].")]
-            #[must_use]
-            pub fn hasher(&self) -> &S {
-                self.shared.filter.hasher()
-            }
-
-            /// The filter, for calls that this type does not have.
-            ///
-            /// # Safety
-            ///
-            /// The memory is not writable: no call may change the filter, or scan it.
-            #[doc(hidden)]
-            #[expect(unsafe_code, reason = "the memory is mapped for reading")]
-            #[must_use]
-            pub unsafe fn as_filter(&self) -> &$Filter<S> {
-                &self.shared.filter
-            }
-
-            /// Returns how many processes share the filter. Readers are not counted.
-            #[must_use]
-            pub fn participants(&self) -> Participants {
-                self.shared.map.participants(self.shared.most_members)
-            }
-        }
-
-        impl<S> fmt::Debug for $Reader<S> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($Reader)).finish_non_exhaustive()
-            }
-        }
-    };
+impl<S, T: Lifetime> fmt::Debug for Reader<S, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader").finish_non_exhaustive()
+    }
 }
-
-reader!(SharedReader of CuckooFilter, by contains_hash_shared, like SharedFilter);
-reader!(
-    SharedExpiringReader of ExpiringFilter, by contains_hash,
-    like SharedExpiringFilter
-);
 
 /// Time, as writers let it pass.
 impl<S: BuildHasher + 'static> SharedExpiringReader<S> {
-    /// [`ExpiringFilter::is_swept`].
+    /// [`Filter::is_swept`].
     #[must_use]
     pub fn is_swept(&self) -> bool {
-        self.shared.filter.is_swept()
+        self.filter.is_swept()
     }
 
-    /// [`ExpiringFilter::epoch`]: the last one that a writer has begun.
+    /// [`Filter::epoch`]: the last one that a writer has begun.
     #[must_use]
     pub fn epoch(&self) -> u64 {
-        self.shared.filter.epoch()
+        self.filter.epoch()
     }
 
-    /// [`ExpiringFilter::epoch_age`], by the clock of the writers. If it is much more than
+    /// [`Filter::epoch_age`], by the clock of the writers. If it is much more than
     /// [`epoch_length`](Self::epoch_length), no writer ticks, or a stopped process keeps them from the next
     /// epoch.
     #[must_use]
     pub fn epoch_age(&self) -> Option<Duration> {
-        self.shared.filter.epoch_age()
+        self.filter.epoch_age()
     }
 
-    /// [`ExpiringFilter::epoch_length`].
+    /// [`Filter::epoch_length`].
     #[must_use]
     pub fn epoch_length(&self) -> Duration {
-        self.shared.filter.epoch_length()
+        self.filter.epoch_length()
     }
 
-    /// [`ExpiringFilter::ttl`].
+    /// [`Filter::ttl`].
     #[must_use]
     pub fn ttl(&self) -> Duration {
-        self.shared.filter.ttl()
+        self.filter.ttl()
     }
 
-    /// [`ExpiringFilter::epochs`].
+    /// [`Filter::epochs`].
     #[must_use]
     pub fn epochs(&self) -> u32 {
-        self.shared.filter.epochs()
+        self.filter.epochs()
     }
 }
