@@ -141,17 +141,18 @@ fn combine<S: Store>(store: &S, args: Args<'_>, way: &Way) -> Answer {
     if store.refuses_growth() {
         return Err(OUT_OF_MEMORY);
     }
+    let mut kept = get(store, key)?;
     let sources = keys.iter().map(|&key| Ok((key, source(store, key)?)));
     let sources: Vec<Source<'_, S>> = sources.collect::<Result<_, Reply>>()?;
     loop {
-        if let Some(kept) = get(store, key)? {
+        if let Some(kept) = kept {
             return combine_into(store, key, &kept, &sources, way);
         }
         let (_, first) = &sources[0];
         let filter = combined(store, key, filter_of(first), &sources[1..], way, 0)?;
         match store.put(key, filter) {
             // Another client was faster.
-            Err(MakeError::Exists) => {}
+            Err(MakeError::Exists) => kept = get(store, key)?,
             made => {
                 store.combined(key, &*made?);
                 return Ok(Reply::OK);

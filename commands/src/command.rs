@@ -1,6 +1,7 @@
 //! A command: its name, its properties, and the function that runs it.
 
 use crate::{Argument, Filter, Reply};
+use std::ops::Range;
 
 /// A command's name and its arguments.
 pub type Args<'a> = &'a [&'a [u8]];
@@ -72,22 +73,26 @@ pub enum Sources {
 }
 
 impl Sources {
+    /// The indices of the keys among the words of a command, which begin with its name.
+    #[must_use]
+    pub fn indices(self, words: &[&[u8]]) -> Range<usize> {
+        let end = words.len();
+        match self {
+            Self::None => 0..0,
+            Self::Rest => end.min(2)..end,
+            Self::After(name) => {
+                let is_name = |word: &&[u8]| word.eq_ignore_ascii_case(name.as_bytes());
+                let at = words.iter().skip(2).position(is_name);
+                let first = at.map_or(end, |at| end.min(2 + at + 1));
+                first..end.min(first + 1)
+            }
+        }
+    }
+
     /// The keys among the words of a command, which begin with its name.
     #[must_use]
     pub fn of<'a, 'w>(self, words: &'a [&'w [u8]]) -> &'a [&'w [u8]] {
-        let rest = words.get(2..).unwrap_or_default();
-        match self {
-            Self::None => &[],
-            Self::Rest => rest,
-            Self::After(name) => {
-                let is_name = |word: &&[u8]| word.eq_ignore_ascii_case(name.as_bytes());
-                let after = rest
-                    .iter()
-                    .position(is_name)
-                    .map_or(rest.len(), |at| at + 1);
-                &rest[after..rest.len().min(after + 1)]
-            }
-        }
+        &words[self.indices(words)]
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
     workers,
 };
 use guira_commands::{
-    Access, Answer, Args, Command, Cost, Filter, MakeError, Reply, Store, Wanted, commands,
+    Access, Answer, Args, Command, Cost, Filter, MakeError, Reply, Store, Wanted, Work, commands,
     dump::{DumpError, Dumps, InProgress},
 };
 use std::{
@@ -38,6 +38,8 @@ pub(crate) enum Plan {
     Growth,
     /// The command starts with a snapshot of a large filter.
     Snapshot,
+    /// The command reads a large filter.
+    Filter,
 }
 
 impl Plan {
@@ -49,6 +51,7 @@ impl Plan {
             (Access::Read, Cost::PerItem) => Self::Items,
             (Access::Read, Cost::Growth) => Self::Growth,
             (Access::Read, Cost::Snapshot) => Self::Snapshot,
+            (Access::Read, Cost::Filters) => Self::Filter,
         }
     }
 
@@ -59,7 +62,7 @@ impl Plan {
         match self {
             Self::Never => false,
             Self::Items => words.len().saturating_sub(BEFORE) >= settings::offload_items(),
-            Self::Growth => true,
+            Self::Growth | Self::Filter => true,
             Self::Snapshot => words.get(BEFORE) == Some(&&b"1"[..]),
         }
     }
@@ -72,7 +75,7 @@ impl Plan {
             Self::Never => false,
             Self::Items => true,
             Self::Growth => filter.stats().buckets_to_split >= BUCKETS,
-            Self::Snapshot => filter.memory_usage() >= BYTES,
+            Self::Snapshot | Self::Filter => filter.memory_usage() >= BYTES,
         }
     }
 
@@ -133,6 +136,14 @@ impl Store for Held {
         Err(MakeError::Refused(NOT_HERE))
     }
 
+    fn put(&self, _: &[u8], _: Filter) -> Result<Arc<Entry>, MakeError> {
+        Err(MakeError::Refused(NOT_HERE))
+    }
+
+    fn may_combine(&self, _: Work) -> Result<(), Reply> {
+        Err(NOT_HERE)
+    }
+
     fn refuses_growth(&self) -> bool {
         true
     }
@@ -148,6 +159,8 @@ impl Store for Held {
     fn added<'a>(&self, _: &[u8], _: &Entry, _: impl Iterator<Item = &'a [u8]>) {}
 
     fn removed<'a>(&self, _: &[u8], _: &Entry, _: impl Iterator<Item = &'a [u8]>) {}
+
+    fn combined(&self, _: &[u8], _: &Entry) {}
 
     fn compacted(&self, _: &[u8], _: &Entry) {}
 

@@ -210,6 +210,8 @@ functions! {
         SetModuleAttribs: unsafe extern "C" fn(*mut Ctx, *const c_char, c_int, c_int);
         SetModuleOptions: unsafe extern "C" fn(*mut Ctx, c_int);
         CreateCommand: unsafe extern "C" fn(*mut Ctx, *const c_char, CommandFn, *const c_char, c_int, c_int, c_int) -> c_int;
+        IsKeysPositionRequest: unsafe extern "C" fn(*mut Ctx) -> c_int;
+        KeyAtPos: unsafe extern "C" fn(*mut Ctx, c_int);
         GetCommand: unsafe extern "C" fn(*mut Ctx, *const c_char) -> *mut Command;
         CreateDataType: unsafe extern "C" fn(*mut Ctx, *const c_char, c_int, *mut Methods) -> *mut Type;
         RegisterNumericConfig: unsafe extern "C" fn(*mut Ctx, *const c_char, c_longlong, c_uint, c_longlong, c_longlong, GetNumberFn, SetNumberFn, Option<ApplyFn>, *mut c_void) -> c_int;
@@ -274,6 +276,7 @@ functions! {
         SetCommandACLCategories: unsafe extern "C" fn(*mut Command, *const c_char) -> c_int;
         SetCommandInfo: unsafe extern "C" fn(*mut Command, *const CommandInfo) -> c_int;
         AvoidReplicaTraffic: unsafe extern "C" fn() -> c_int;
+        RedactClientCommandArgument: unsafe extern "C" fn(*mut Ctx, c_int) -> c_int;
     }
 }
 

@@ -105,6 +105,14 @@ impl Context {
         unsafe { (self.api.ReplicateVerbatim)(self.raw()) };
     }
 
+    /// Keeps this word of the command out of the slow log and of `MONITOR`, if the engine can.
+    pub(crate) fn redact(&self, index: usize) {
+        if let Some(redact) = self.api.RedactClientCommandArgument {
+            // SAFETY: the context is valid, and the engine checks the index.
+            unsafe { redact(self.raw(), c_int::try_from(index).unwrap_or(c_int::MAX)) };
+        }
+    }
+
     /// Notifies clients that watch or cache the key that it has changed.
     pub(crate) fn signal_modified(&self, key: Str<'_>) {
         // SAFETY: the context and the string are valid.
