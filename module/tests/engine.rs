@@ -1,5 +1,7 @@
 //! Filters behave like the engine's own types: ACLs, watches, events, limits, blocked clients.
 
+#[path = "engine/combined.rs"]
+mod combined;
 mod common;
 #[path = "engine/descriptions.rs"]
 mod descriptions;
