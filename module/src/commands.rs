@@ -1,7 +1,7 @@
 //! The commands, from the engine's arguments to its reply.
 
 use crate::{
-    clock,
+    apart, clock,
     effects::{AGE, CLOCK, Effects, MAKE, Shape},
     engine::{
         Access, CategoryRefused, Command, CommandRefused, Context, Description, Flags, Found, Key,
@@ -150,6 +150,11 @@ impl<const INDEX: usize> Nth<INDEX> {
                 (words[index], fetch(&key))
             });
             let sources: Vec<Fetched<'_>> = fetched.collect();
+            if const { matches!(Table::COMMANDS[INDEX].effect, Effect::Combine) }
+                && apart::offload(INDEX, context, arguments, &sources)
+            {
+                return;
+            }
             let key = context.open(name, conduct.access);
             let (answer, effects) = run_on(key, words, &sources, Self::run);
             finish(context, arguments, conduct.access, shape, answer, &effects);

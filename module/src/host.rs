@@ -33,7 +33,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub(crate) const WRONG_TYPE: Reply =
     Reply::error("WRONGTYPE Operation against a key holding the wrong kind of value");
 const BEING_LOADED: Reply = Reply::error("ERR the filter is being loaded");
-const OUT_OF_MEMORY: Reply =
+pub(crate) const OUT_OF_MEMORY: Reply =
     Reply::error("OOM command not allowed when used memory > 'maxmemory'.");
 const INTERNAL: Reply = Reply::error("ERR internal error");
 

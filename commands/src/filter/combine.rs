@@ -58,7 +58,8 @@ impl Filter {
     }
 
     /// The slots that it has now.
-    pub(crate) fn slots(&self) -> usize {
+    #[must_use]
+    pub fn slots(&self) -> usize {
         self.buckets().saturating_mul(self.bucket_slots())
     }
 

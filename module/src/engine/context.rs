@@ -80,8 +80,10 @@ impl Context {
         }
     }
 
-    /// Runs a command of the module, which may replicate itself. Its reply is dropped.
-    pub(crate) fn call(&self, command: &CStr, arguments: &[Str<'_>]) {
+    /// Runs a command of the module, which may replicate itself. Returns its error, or nothing if the
+    /// engine refuses the command.
+    pub(crate) fn call(&self, command: &CStr, arguments: &[Str<'_>]) -> Result<(), Option<String>> {
+        const ERROR: c_int = 1;
         // SAFETY: the context is valid, `!` takes nothing, and `v` takes this number of strings, whose
         // representation is the same.
         let reply = unsafe {
@@ -93,9 +95,24 @@ impl Context {
                 arguments.len(),
             )
         };
-        if !reply.is_null() {
-            // SAFETY: the reply is freed once.
-            unsafe { (self.api.FreeCallReply)(reply) };
+        if reply.is_null() {
+            return Err(None);
+        }
+        // SAFETY: the reply is valid; the text of an error has this length, and is copied before the
+        // reply is freed, once.
+        unsafe {
+            let mut length = 0;
+            let result = match (self.api.CallReplyType)(reply) {
+                ERROR => {
+                    let text = (self.api.CallReplyStringPtr)(reply, &mut length);
+                    let text = (!text.is_null())
+                        .then(|| std::slice::from_raw_parts(text.cast::<u8>(), length));
+                    Err(text.map(|text| String::from_utf8_lossy(text).into_owned()))
+                }
+                _ => Ok(()),
+            };
+            (self.api.FreeCallReply)(reply);
+            result
         }
     }
 

@@ -62,7 +62,7 @@ fn eight_keys_are_combined_beside_writers_and_replicas_are_equal() {
     if is_skipped() {
         return;
     }
-    let mut engine = Engine::start(&["--appendonly", "yes", "--appendfsync", "always"]);
+    let mut engine = Engine::start(&["--appendonly", "yes"]);
     let replica = Engine::start(&[]);
     let client = &mut engine.client();
     let follow = format!("REPLICAOF 127.0.0.1 {}", engine.port);
@@ -118,6 +118,98 @@ fn eight_keys_are_combined_beside_writers_and_replicas_are_equal() {
     engine.start_again();
     let client = &mut engine.client();
     assert_eq!(digest(client), before);
+    is_sound(client);
+}
+
+/// A new key that is large is made on a thread, and loaded piece by piece.
+#[test]
+fn large_keys_become_a_new_key_beside_writers() {
+    const ITEMS: usize = 20_000;
+    if is_skipped() {
+        return;
+    }
+    let mut engine = Engine::start(&["--appendonly", "yes"]);
+    let replica = Engine::start(&[]);
+    let client = &mut engine.client();
+    let follow = format!("REPLICAOF 127.0.0.1 {}", engine.port);
+    ask::<()>(&mut replica.client(), &follow);
+    let reserve = "ERROR 0.0000001 MAXCAPACITY 400000 SEED 1";
+    ask::<()>(client, &format!("CF.RESERVE k0 {ITEMS} {reserve}"));
+    ask::<()>(
+        client,
+        "CF.RESERVE w0 20000 WINDOW 3600 ERROR 0.001 MAXCAPACITY 400000",
+    );
+    let mut keys = ["k", "w"].map(|_| String::new());
+    for (of_kind, kind) in keys.iter_mut().zip(["k", "w"]) {
+        for number in 0..KEYS {
+            let key = format!("{kind}{number}");
+            if number > 0 {
+                ask::<()>(client, &format!("CF.RESERVE {key} LIKE {kind}0"));
+            }
+            for from in (0..ITEMS).step_by(BATCH) {
+                let items = items(number * ITEMS + from, BATCH);
+                ask::<Value>(client, &format!("CF.MADD {key} {items}"));
+            }
+            *of_kind += &format!(" {key}");
+        }
+    }
+    let [plain, windowed] = keys;
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let engine = &engine;
+        let write = |writer: usize| {
+            let (key, stop) = (format!("own{writer}"), &stop);
+            scope.spawn(move || write(engine, &key, writer, stop))
+        };
+        let writers: Vec<_> = (0..KEYS).map(write).collect();
+        let mut combine = |line: &String| try_ask::<()>(client, line);
+        let done = [
+            &format!("CF.MERGE merged{plain}"),
+            &format!("CF.UNION united{plain}"),
+            &format!("CF.UNION new{windowed}"),
+        ];
+        let done = done.map(|line| combine(line));
+        stop.store(true, Relaxed);
+        assert_eq!(done, [(); 3].map(Ok));
+        writers
+            .into_iter()
+            .for_each(|it| assert!(it.join().unwrap() > 0));
+    });
+    for key in ["merged", "united"] {
+        let described: String = ask(client, &format!("CF.DEBUG {key}"));
+        let items = format!(" items:{} ", KEYS * ITEMS);
+        assert!(described.contains(&items), "{key}: {described}");
+    }
+    for (key, from) in ["merged", "united", "new"]
+        .into_iter()
+        .zip([0, 40_000, 150_000])
+    {
+        let line = format!("CF.MEXISTS {key} {}", items(from, BATCH));
+        assert_eq!(ask::<Vec<i64>>(client, &line), [1; BATCH]);
+    }
+    // Other clients would wait.
+    let refused = refusal(client, &format!("CF.MERGE merged{plain}"));
+    assert!(refused.starts_with("ERR the filters have "), "{refused}");
+    ask::<()>(client, "MULTI");
+    ask::<()>(client, &format!("CF.MERGE other{plain}"));
+    let refused = format!("{:?}", try_ask::<Value>(client, "EXEC"));
+    assert!(refused.contains("the filters have "), "{refused}");
+    // The reasons are those of small keys.
+    ask::<()>(client, "CF.RESERVE seed 20000 SEED 2");
+    let refused = refusal(client, &format!("CF.MERGE other{plain} seed"));
+    assert!(
+        refused.contains("does not combine with 'other'"),
+        "{refused}"
+    );
+    assert_eq!(ask::<i64>(client, "EXISTS other"), 0);
+    are_equal(client, &mut replica.client());
+    is_sound(client);
+    is_sound(&mut replica.client());
+    let before = ask::<String>(client, "CF.DIGEST merged");
+    engine.kill();
+    engine.start_again();
+    let client = &mut engine.client();
+    assert_eq!(ask::<String>(client, "CF.DIGEST merged"), before);
     is_sound(client);
 }
 
