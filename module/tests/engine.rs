@@ -230,6 +230,7 @@ fn settings_are_shown_changed_and_checked() {
     let mut client = engine.client();
     let shown: HashMap<String, String> = ask(&mut client, "CONFIG GET guira.*");
     let expected = [
+        ("guira.combine-slots", "100000"),
         ("guira.default-capacity", "5000"),
         ("guira.default-error-rate", "0.01"),
         ("guira.default-expansion", "1"),
