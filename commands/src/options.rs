@@ -203,8 +203,14 @@ pub(crate) fn is_option(name: &[u8]) -> bool {
     OPTIONS.iter().any(|it| it.token.is_some_and(is_called))
 }
 
-/// The key that `CF.RESERVE key [capacity] LIKE key` names, if it does, and the capacity.
-pub(crate) fn like<'a>(words: &[&'a [u8]]) -> Result<Option<(&'a [u8], Option<i64>)>, Reply> {
+/// What `CF.RESERVE key [capacity] LIKE key` names.
+pub(crate) struct Like<'a> {
+    pub(crate) source: &'a [u8],
+    pub(crate) capacity: Option<i64>,
+}
+
+/// The other key that `CF.RESERVE key` names with these words, if it does.
+pub(crate) fn like<'a>(words: &[&'a [u8]]) -> Result<Option<Like<'a>>, Reply> {
     let (capacity, pairs) = match words.len() % 2 {
         0 => (None, words),
         _ => (Some(words[0]), &words[1..]),
@@ -222,7 +228,8 @@ pub(crate) fn like<'a>(words: &[&'a [u8]]) -> Result<Option<(&'a [u8], Option<i6
         return Err(Reply::Error(LikeError::Option(name).to_string().into()));
     }
     let capacity = capacity.map(|word| number(word).ok_or(BAD_CAPACITY));
-    Ok(Some((source, capacity.transpose()?)))
+    let capacity = capacity.transpose()?;
+    Ok(Some(Like { source, capacity }))
 }
 
 /// What `CF.RESERVE key capacity [option value]...` asks for.

@@ -3,7 +3,7 @@
 use crate::{
     Answer, Args, MakeError, Reply, Store, Wanted,
     combine::source,
-    options::{self, LikeError},
+    options::{self, Like, LikeError},
     store::{filter_of, get},
 };
 use std::sync::Arc;
@@ -15,8 +15,8 @@ pub(crate) fn reserve<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let [name, key, words @ ..] = args else {
         return Err(Reply::wrong_arity(args[0]));
     };
-    if let Some((other, capacity)) = options::like(words)? {
-        return reserve_like(store, key, other, capacity);
+    if let Some(like) = options::like(words)? {
+        return reserve_like(store, key, &like);
     }
     let [capacity, pairs @ ..] = words else {
         return Err(Reply::wrong_arity(name));
@@ -29,18 +29,22 @@ pub(crate) fn reserve<S: Store>(store: &S, args: Args<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// Makes an empty filter that is like that of `other`, with the same hash function.
-fn reserve_like<S: Store>(store: &S, key: &[u8], other: &[u8], capacity: Option<i64>) -> Answer {
+/// Makes an empty filter that is like that of another key, with the same hash function.
+fn reserve_like<S: Store>(store: &S, key: &[u8], like: &Like<'_>) -> Answer {
     if get(store, key)?.is_some() {
         return Err(MakeError::Exists.into());
     }
-    let other = source(store, other)?;
-    let like = filter_of(&other).options().capacity;
-    if let Some(asked) = capacity.filter(|&asked| usize::try_from(asked) != Ok(like)) {
-        let error = LikeError::Capacity { asked, like };
+    let other = source(store, like.source)?;
+    let other = filter_of(&other);
+    let own = other.options().capacity;
+    if let Some(asked) = like
+        .capacity
+        .filter(|&asked| usize::try_from(asked) != Ok(own))
+    {
+        let error = LikeError::Capacity { asked, like: own };
         return Err(Reply::Error(error.to_string().into()));
     }
-    let empty = filter_of(&other).empty();
+    let empty = other.empty();
     let empty = empty.map_err(|error| Reply::Error(format!("OOM {error}").into()))?;
     store.put(key, empty)?;
     Ok(Reply::OK)

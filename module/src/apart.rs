@@ -6,17 +6,14 @@
 
 use crate::{
     engine::{Access, Context, Flags, OwnedStr, Str, Waiting, guarded, memory, standing, warn},
-    entry::Entry,
     host::{Fetched, fetch},
-    offload::{Held, spool},
+    offload::{Held, Source, spool},
     reply, settings, workers,
 };
 use guira_commands::{Answer, Command, Filter, Reply, commands, dump::Header};
 use std::{
     ffi::CStr,
-    io,
-    sync::Arc,
-    thread,
+    io, thread,
     time::{Duration, Instant},
 };
 use thiserror::Error;
@@ -77,17 +74,15 @@ pub(crate) fn offload(
 }
 
 /// The filters, if all of them exist and have too many slots for the main thread.
-fn large(sources: &[Fetched<'_>]) -> Option<Vec<(Box<[u8]>, Arc<Entry>)>> {
-    let entry = |(name, fetched): &Fetched<'_>| match fetched {
+fn large(sources: &[Fetched<'_>]) -> Option<Vec<Source>> {
+    let source = |(name, fetched): &Fetched<'_>| match fetched {
         Ok(Some(entry)) => Some((Box::from(*name), entry.clone())),
         _ => None,
     };
-    let entries: Option<Vec<(Box<[u8]>, Arc<Entry>)>> = sources.iter().map(entry).collect();
-    let slots = |entries: &[(Box<[u8]>, Arc<Entry>)]| {
-        let filters = entries.iter().map(|(_, entry)| (**entry).as_ref());
-        filters.map(Filter::slots).fold(0, usize::saturating_add)
-    };
-    entries.filter(|entries| slots(entries) > settings::combine_slots())
+    let sources: Vec<Source> = sources.iter().map(source).collect::<Option<_>>()?;
+    let filters = sources.iter().map(|(_, entry)| (**entry).as_ref());
+    let slots = filters.map(Filter::slots).fold(0, usize::saturating_add);
+    (slots > settings::combine_slots()).then_some(sources)
 }
 
 /// The bytes that a filter may take: there are two of it in the end.

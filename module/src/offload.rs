@@ -120,13 +120,16 @@ fn answer(command: &Command<Held>, waiting: Waiting, entry: Arc<Entry>, is_resp3
     waiting.answer(|context| reply::write(context, &reply::of(answer), is_resp3));
 }
 
+/// The name of a key that a command reads, and its filter.
+pub(crate) type Source = (Box<[u8]>, Arc<Entry>);
+
 /// The filters of a command that runs on a thread. Their keys may have other values by now, or none.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     /// That of its key.
     own: Option<Arc<Entry>>,
     /// Those of the keys that it reads besides.
-    sources: Vec<(Box<[u8]>, Arc<Entry>)>,
+    sources: Vec<Source>,
     /// The bytes that it may take for a filter.
     free: usize,
     /// The filter that it has made for its key.
@@ -142,7 +145,7 @@ impl Held {
     }
 
     /// Without a value of its own key, of which it may make one of `free` bytes.
-    pub(crate) fn of_sources(sources: Vec<(Box<[u8]>, Arc<Entry>)>, free: usize) -> Self {
+    pub(crate) fn of_sources(sources: Vec<Source>, free: usize) -> Self {
         Self {
             sources,
             free,

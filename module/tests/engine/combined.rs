@@ -162,13 +162,13 @@ fn large_keys_become_a_new_key_beside_writers() {
             scope.spawn(move || write(engine, &key, writer, stop))
         };
         let writers: Vec<_> = (0..KEYS).map(write).collect();
-        let mut combine = |line: &String| try_ask::<()>(client, line);
+        let combine = |line: &String| try_ask::<()>(client, line);
         let done = [
             &format!("CF.MERGE merged{plain}"),
             &format!("CF.UNION united{plain}"),
             &format!("CF.UNION new{windowed}"),
         ];
-        let done = done.map(|line| combine(line));
+        let done = done.map(combine);
         stop.store(true, Relaxed);
         assert_eq!(done, [(); 3].map(Ok));
         writers
@@ -272,5 +272,36 @@ fn no_log_shows_a_seed() {
         !log.contains("47114711") && !engine.log().contains("47114711"),
         "{log}"
     );
+    is_sound(client);
+}
+
+/// In a cluster, all keys of a command are in one slot.
+#[test]
+fn keys_of_one_slot_are_combined_in_a_cluster() {
+    if is_skipped() {
+        return;
+    }
+    let engine = Engine::start(&["--cluster-enabled", "yes"]);
+    let client = &mut engine.client();
+    ask::<()>(client, "CLUSTER ADDSLOTSRANGE 0 16383");
+    until("the cluster is up", || {
+        ask::<String>(client, "CLUSTER INFO").contains("cluster_state:ok")
+    });
+    for words in [
+        "CF.RESERVE {s}a 100",
+        "CF.RESERVE {s}b LIKE {s}a",
+        "CF.MERGE {s}c {s}a {s}b",
+        "CF.UNION {s}a {s}b",
+    ] {
+        ask::<()>(client, words);
+    }
+    for words in [
+        "CF.RESERVE {t}b LIKE {s}a",
+        "CF.MERGE {s}c {s}a {t}b",
+        "CF.UNION {t}a {s}b",
+    ] {
+        let refused = refusal(client, words);
+        assert!(refused.starts_with("CROSSSLOT"), "{words}: {refused}");
+    }
     is_sound(client);
 }
