@@ -60,7 +60,8 @@ pub(crate) fn offload(
         .get(1)
         .is_some_and(|&name| matches!(fetch(&context.open(name, Access::Read)), Ok(None)));
     let flags = context.flags();
-    if !is_missing || !flags.may_block() {
+    // The main thread would wait for itself: see `Waiting::with_engine`.
+    if !is_missing || !flags.may_block() || !workers::are_ready() {
         return false;
     }
     let held = Held::of_sources(entries, free(flags));

@@ -71,7 +71,7 @@ impl Waiting {
     }
 
     /// Calls `work` while the engine waits, as between two commands. Other clients wait as well, so it
-    /// takes a short time only.
+    /// takes a short time only. Must not be called on the main thread, which is the engine.
     pub(crate) fn with_engine<R>(&self, work: impl FnOnce(&Context) -> R) -> R {
         struct Locked(NonNull<api::Ctx>);
         impl Drop for Locked {
