@@ -1,6 +1,6 @@
 //! Large filters are combined on a thread of the module, if the result is to be a new key.
 //!
-//! The thread makes a filter that nobody else has. It then loads that into the key like a client: by
+//! The thread makes a filter that no other thread has. It then loads that into the key like a client: by
 //! `CF.LOADCHUNK`, in pieces that the engine takes between other commands, and replicates. So each piece
 //! is a write on the main thread, and what a replica or a file has at any time is what the primary had.
 

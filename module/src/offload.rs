@@ -144,7 +144,7 @@ impl Held {
         }
     }
 
-    /// Without a value of its own key, of which it may make one of `free` bytes.
+    /// Without a value of its own key. It may make a filter of `free` bytes.
     pub(crate) fn of_sources(sources: Vec<Source>, free: usize) -> Self {
         Self {
             sources,

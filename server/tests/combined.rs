@@ -199,7 +199,7 @@ fn commands_on_several_keys_are_described_and_watched() {
     });
 }
 
-/// Seeds are secret: whoever knows one can choose items that collide.
+/// Seeds are secret, because clients that know one can choose items that collide.
 #[test]
 fn the_slow_log_shows_no_seeds() {
     let server = Server::start(&["--slowlog-log-slower-than", "0"]);

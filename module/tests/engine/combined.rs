@@ -253,7 +253,7 @@ fn keys_of_other_commands_are_known_to_the_engine() {
     is_sound(client);
 }
 
-/// Seeds are secret: whoever knows one can choose items that collide.
+/// Seeds are secret, because clients that know one can choose items that collide.
 #[test]
 fn no_log_shows_a_seed() {
     if is_skipped() {
