@@ -38,6 +38,11 @@ impl Argument {
         ..Self::ITEM
     };
 
+    pub(crate) const SOURCES: Self = Self {
+        is_multiple: true,
+        ..Self::one("source", ArgumentKind::Key)
+    };
+
     /// A required argument.
     pub(crate) const fn one(name: &'static str, kind: ArgumentKind) -> Self {
         Self {

@@ -1,6 +1,7 @@
 //! A command: its name, its properties, and the function that runs it.
 
 use crate::{Argument, Filter, Reply};
+use std::ops::Range;
 
 /// A command's name and its arguments.
 pub type Args<'a> = &'a [&'a [u8]];
@@ -29,6 +30,8 @@ pub struct Command<S> {
     pub arity: i64,
     /// Whether it changes the value of a key. The second word is the key.
     pub access: Access,
+    /// The other keys, which it only reads.
+    pub sources: Sources,
     /// What its running time depends on.
     pub cost: Cost,
     /// True if it may allocate memory for a filter.
@@ -39,6 +42,8 @@ pub struct Command<S> {
     pub summary: &'static str,
     /// The arguments after its name.
     pub arguments: &'static [Argument],
+    /// The word whose value no log may show.
+    pub secret: Option<&'static str>,
     /// Runs the command. The arguments begin with the name as the client wrote it.
     pub run: fn(&S, Args<'_>) -> Answer,
     /// Runs several calls `name key item` together, so that their cache misses overlap.
@@ -56,6 +61,41 @@ pub enum Access {
     Write,
 }
 
+/// The keys that a command reads, besides its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sources {
+    /// There are none.
+    None,
+    /// All words after its own key.
+    Rest,
+    /// The value of the option with this name, if it is given.
+    After(&'static str),
+}
+
+impl Sources {
+    /// The indices of the keys among the words of a command, which begin with its name.
+    #[must_use]
+    pub fn indices(self, words: &[&[u8]]) -> Range<usize> {
+        let end = words.len();
+        match self {
+            Self::None => 0..0,
+            Self::Rest => end.min(2)..end,
+            Self::After(name) => {
+                let is_name = |word: &&[u8]| word.eq_ignore_ascii_case(name.as_bytes());
+                let at = words.iter().skip(2).position(is_name);
+                let first = at.map_or(end, |at| end.min(2 + at + 1));
+                first..end.min(first + 1)
+            }
+        }
+    }
+
+    /// The keys among the words of a command, which begin with its name.
+    #[must_use]
+    pub fn of<'a, 'w>(self, words: &'a [&'w [u8]]) -> &'a [&'w [u8]] {
+        &words[self.indices(words)]
+    }
+}
+
 /// What the running time of a command depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
@@ -69,6 +109,8 @@ pub enum Cost {
     Growth,
     /// The size of a snapshot, or of a piece of one. It may wait for the disk.
     Snapshot,
+    /// The sizes of all its filters.
+    Filters,
 }
 
 /// The effect of a command on a filter.
@@ -90,6 +132,8 @@ pub enum Effect {
     Delete,
     /// Restores a filter in pieces.
     Load,
+    /// Combines the filter with others.
+    Combine,
 }
 
 impl<S> Command<S> {

@@ -1,15 +1,20 @@
 //! The filter of a key, and the options that its client requested.
 
 mod any;
+mod combine;
 mod decoder;
 mod duplicate;
 pub(crate) mod header;
 
-use crate::{Clock, Growth, Options, Window, Windowed};
+use crate::{Clock, Growth, Options, Seed, Wanted, Window, Windowed};
 use any::{Any, in_either};
+pub(crate) use combine::CombineError;
 pub use decoder::FilterDecoder;
 pub use duplicate::DuplicateError;
-use guira::{BatchError, BuildError, CuckooFilter, InsertError, SnapshotError, Stats};
+use guira::{
+    BatchError, BuildError, Builder, CuckooFilter, InsertError, Lifetime, SeededState,
+    SnapshotError, Stats,
+};
 use header::{Header, Kind};
 use std::{
     io::{self, Read, Write},
@@ -61,7 +66,7 @@ impl Filter {
     ///
     /// The errors of the library's builder.
     pub fn build(options: Options, growth: Growth) -> Result<Self, BuildError> {
-        Ok(Self::new(growth.builder(&options).build()?, options, 0))
+        Self::wanted(&options.into(), growth, Clock::Process)
     }
 
     /// An empty filter with `options` and a window, which grows according to `growth`.
@@ -75,9 +80,34 @@ impl Filter {
         window: Window,
         clock: Clock,
     ) -> Result<Self, BuildError> {
-        let builder = growth.window_builder(&options, window);
-        let windowed = Windowed::build(builder, clock)?;
-        Ok(Self::windowed(windowed, options, 0))
+        let wanted = Wanted {
+            window: Some(window),
+            ..options.into()
+        };
+        Self::wanted(&wanted, growth, clock)
+    }
+
+    /// The empty filter that is `wanted`, which grows according to `growth`. If it has a window, it goes
+    /// by `clock`.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the library's builder.
+    pub fn wanted(wanted: &Wanted, growth: Growth, clock: Clock) -> Result<Self, BuildError> {
+        let Wanted {
+            options,
+            window,
+            seed,
+            ..
+        } = *wanted;
+        let any = match window {
+            None => Any::Plain(seeded(growth.builder(&options), seed).build()?),
+            Some(window) => {
+                let builder = seeded(growth.window_builder(&options, window), seed);
+                Any::Windowed(Windowed::build(builder, clock)?.into())
+            }
+        };
+        Ok(Self::of(any, options, 0))
     }
 
     /// The empty filter with this [header](Self::header), whose buckets take up at most `max_bytes`,
@@ -505,6 +535,17 @@ impl Filter {
             Any::Plain(cuckoo) => cuckoo.digest(),
             Any::Windowed(windowed) => windowed.filter().digest(),
         }
+    }
+}
+
+/// The builder of a filter with this seed, if there is one, or else with a random one.
+fn seeded<T: Lifetime>(
+    builder: Builder<SeededState, T>,
+    seed: Option<Seed>,
+) -> Builder<SeededState, T> {
+    match seed {
+        None => builder,
+        Some(Seed(seed)) => builder.seed(seed),
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod argument;
 mod cf;
+mod combine;
 mod command;
 pub mod dump;
 mod estimate;
@@ -25,14 +26,15 @@ mod touch;
 mod window;
 
 pub use argument::{Argument, ArgumentKind};
-pub use command::{Access, Answer, Args, AtOnce, Command, Cost, Effect, Together, takes};
+pub use combine::Work;
+pub use command::{Access, Answer, Args, AtOnce, Command, Cost, Effect, Sources, Together, takes};
 pub use estimate::estimate;
 pub use filter::{DuplicateError, Filter, FilterDecoder};
 pub use growth::{Growth, GrowthError, bytes_refused};
 pub use numbers::{number, shown_rate};
 pub use options::{
     DEFAULT_CAPACITY, DEFAULT_RATE, MAX_CAPACITY, MAX_EXPANSION, MIN_CAPACITY, MIN_RATE, Options,
-    Wanted,
+    Seed, Wanted,
 };
 pub use reply::{Reply, try_with_capacity};
 pub use store::{MakeError, Store};

@@ -8,7 +8,7 @@ use crate::{
     },
     numbers::{fraction, number},
 };
-use std::time::Duration;
+use std::{fmt, time::Duration};
 use thiserror::Error;
 
 /// The false-positive rate of a filter that was made without `ERROR`: RedisBloom's
@@ -90,6 +90,18 @@ pub struct Wanted {
     pub window: Option<Window>,
     /// The bits of a slot's counter, if slots have one.
     pub counter_bits: Option<u32>,
+    /// Where its hash function begins, if its client chose that.
+    pub seed: Option<Seed>,
+}
+
+/// The seed of a filter. With it, items can be chosen that collide, so no log may show it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Seed(pub(crate) u64);
+
+impl fmt::Debug for Seed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Seed(_)")
+    }
 }
 
 impl From<Options> for Wanted {
@@ -100,11 +112,18 @@ impl From<Options> for Wanted {
             reach: 0,
             window: None,
             counter_bits: None,
+            seed: None,
         }
     }
 }
 
 impl Wanted {
+    /// What its memory depends on.
+    #[must_use]
+    pub const fn without_seed(self) -> Self {
+        Self { seed: None, ..self }
+    }
+
     /// A key that an insert makes with the `defaults` of its host.
     pub(crate) fn by_default(defaults: Options) -> Self {
         Self {
@@ -145,8 +164,28 @@ enum CountersError {
     Window,
 }
 
+/// What `SEED` says cannot be. The error does not repeat it.
+#[derive(Debug, Error)]
+#[error("SEED: value must be in the range [0, {}]", u64::MAX)]
+struct SeedError;
+
+/// The other key says what an option beside [`LIKE`] says.
+#[derive(Debug, Error)]
+pub(crate) enum LikeError {
+    #[error("LIKE takes {0} from the other key: leave it out")]
+    Option(String),
+    #[error("LIKE takes the capacity from the other key, which is {like}, and not {asked}")]
+    Capacity { asked: i64, like: usize },
+}
+
+/// The option of `CF.RESERVE` whose value is a key.
+pub(crate) const LIKE: &str = "LIKE";
+
+/// The option whose value is secret.
+pub(crate) const SEED: &str = "SEED";
+
 /// The options of `CF.RESERVE`, which `CF.INSERT` takes as well. Each has a value.
-pub(crate) const OPTIONS: [Argument; 8] = [
+pub(crate) const OPTIONS: [Argument; 9] = [
     Argument::option("BUCKETSIZE", "bucketsize", Integer),
     Argument::option("MAXITERATIONS", "maxiterations", Integer),
     Argument::option("EXPANSION", "expansion", Integer),
@@ -155,12 +194,42 @@ pub(crate) const OPTIONS: [Argument; 8] = [
     Argument::option("WINDOW", "seconds", Integer),
     Argument::option("EPOCHS", "epochs", Integer),
     Argument::option("COUNTERS", "bits", Integer),
+    Argument::option(SEED, "seed", Integer),
 ];
 
 /// True if one of [`OPTIONS`] has this name.
 pub(crate) fn is_option(name: &[u8]) -> bool {
     let is_called = |token: &str| token.as_bytes().eq_ignore_ascii_case(name);
     OPTIONS.iter().any(|it| it.token.is_some_and(is_called))
+}
+
+/// What `CF.RESERVE key [capacity] LIKE key` names.
+pub(crate) struct Like<'a> {
+    pub(crate) source: &'a [u8],
+    pub(crate) capacity: Option<i64>,
+}
+
+/// The other key that `CF.RESERVE key` names with these words, if it does.
+pub(crate) fn like<'a>(words: &[&'a [u8]]) -> Result<Option<Like<'a>>, Reply> {
+    let (capacity, pairs) = match words.len() % 2 {
+        0 => (None, words),
+        _ => (Some(words[0]), &words[1..]),
+    };
+    let (pairs, _) = pairs.as_chunks::<2>();
+    let Some(source) = value(pairs, LIKE) else {
+        return Ok(None);
+    };
+    let is_other = |[name, _]: &&[&[u8]; 2]| !name.eq_ignore_ascii_case(LIKE.as_bytes());
+    if let Some([name, _]) = pairs.iter().find(is_other) {
+        if !is_option(name) {
+            return Err(UNKNOWN_ARGUMENT);
+        }
+        let name = String::from_utf8_lossy(name).to_ascii_uppercase();
+        return Err(Reply::Error(LikeError::Option(name).to_string().into()));
+    }
+    let capacity = capacity.map(|word| number(word).ok_or(BAD_CAPACITY));
+    let capacity = capacity.transpose()?;
+    Ok(Some(Like { source, capacity }))
 }
 
 /// What `CF.RESERVE key capacity [option value]...` asks for.
@@ -223,6 +292,7 @@ fn wanted(
     options.capacity = in_bounds.ok_or(Reply::error(out_of_range))?;
     let window = window(pairs)?;
     let counter_bits = counter_bits(pairs, window)?;
+    let seed = seed(pairs)?;
     let max_capacity = value(pairs, "MAXCAPACITY")
         .map(|value| max_capacity(value, capacity, options.expansion))
         .transpose()?;
@@ -232,7 +302,17 @@ fn wanted(
         reach: 0,
         window,
         counter_bits,
+        seed,
     })
+}
+
+/// What `SEED n` asks for.
+fn seed(pairs: &[[&[u8]; 2]]) -> Result<Option<Seed>, Reply> {
+    let Some(word) = value(pairs, SEED) else {
+        return Ok(None);
+    };
+    let refused = || Reply::Error(SeedError.to_string().into());
+    number(word).map(Seed).map(Some).ok_or_else(refused)
 }
 
 /// What `COUNTERS bits` asks for, beside a window.

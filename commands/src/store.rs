@@ -1,6 +1,6 @@
 //! The interface between the commands and their host.
 
-use crate::{Answer, Filter, Options, Reply, Wanted};
+use crate::{Answer, Filter, Options, Reply, Wanted, combine::Work};
 use std::sync::Arc;
 
 /// The keys and their filters, and the reactions of the host to changes.
@@ -27,6 +27,30 @@ pub trait Store {
     ///
     /// [`MakeError`]. Nothing has changed then.
     fn make(&self, key: &[u8], wanted: &Wanted) -> Result<Arc<Self::Kept>, MakeError>;
+
+    /// Makes `filter` the value of `key`, if the key does not exist.
+    ///
+    /// # Errors
+    ///
+    /// [`MakeError`]. Nothing has changed then.
+    fn put(&self, key: &[u8], filter: Filter) -> Result<Arc<Self::Kept>, MakeError>;
+
+    /// The filter of another key of the command: one of its [`Sources`](crate::Sources).
+    ///
+    /// # Errors
+    ///
+    /// As [`with`](Self::with).
+    fn source(&self, key: &[u8]) -> Result<Option<Arc<Self::Kept>>, Reply> {
+        self.with(key, Arc::clone)
+    }
+
+    /// Called before filters are combined, and before anything changes.
+    ///
+    /// # Errors
+    ///
+    /// The reply to the client if that would take too much memory, or would take long and other clients
+    /// would wait.
+    fn may_combine(&self, work: Work) -> Result<(), Reply>;
 
     /// Called when a command that reads has looked for this number of items in a key that does not exist.
     fn missed(&self, _lookups: usize) {}
@@ -61,6 +85,9 @@ pub trait Store {
     /// Called after the time of each of these items in the filter of `key` was reset.
     fn touched<'a>(&self, _key: &[u8], _kept: &Self::Kept, _items: impl Iterator<Item = &'a [u8]>) {
     }
+
+    /// Called after the filter of `key` was combined with others. It may have grown.
+    fn combined(&self, key: &[u8], kept: &Self::Kept);
 
     /// Called after the filter of `key` has completed a doubling. Its contents are the same.
     fn compacted(&self, key: &[u8], kept: &Self::Kept);

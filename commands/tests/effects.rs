@@ -1,5 +1,7 @@
 //! Commands report their changes to the host, and ask the host for what they need.
 
+#[path = "effects/combine.rs"]
+mod combine;
 #[path = "effects/fields.rs"]
 mod fields;
 #[path = "effects/host.rs"]

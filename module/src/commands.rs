@@ -1,21 +1,21 @@
 //! The commands, from the engine's arguments to its reply.
 
 use crate::{
-    clock,
+    apart, clock,
     effects::{AGE, CLOCK, Effects, MAKE, Shape},
     engine::{
         Access, CategoryRefused, Command, CommandRefused, Context, Description, Flags, Found, Key,
         Str, allocations, guarded, standing, warn,
     },
     entry::Content,
-    host::Host,
+    host::{Fetched, Host, fetch},
     offload::{Plan, offload},
     reply,
     slot::Slot,
     windows::{self, Pass},
 };
 use guira_commands::{
-    Answer, Argument, ArgumentKind, AtOnce, COMMAND_COUNT, Cost, Effect, Reply, commands,
+    Answer, Argument, ArgumentKind, AtOnce, COMMAND_COUNT, Cost, Effect, Reply, Sources, commands,
 };
 use smallvec::SmallVec;
 use std::{
@@ -69,7 +69,9 @@ impl Conduct {
     const fn of<S>(command: &guira_commands::Command<S>) -> Self {
         let is_fast = match command.cost {
             Cost::Constant => true,
-            Cost::PerItem | Cost::Allocation | Cost::Growth | Cost::Snapshot => false,
+            Cost::PerItem | Cost::Allocation | Cost::Growth | Cost::Snapshot | Cost::Filters => {
+                false
+            }
         };
         let access = match command.access {
             guira_commands::Access::Read => Access::Read,
@@ -92,6 +94,8 @@ impl Conduct {
 }
 
 impl<const INDEX: usize> Command for Nth<INDEX> {
+    const SOURCES: Sources = Table::COMMANDS[INDEX].sources;
+
     #[inline(always)]
     fn call(context: &mut Context, arguments: &[Str<'_>]) {
         let shape = const { Shape::of(&Table::COMMANDS[INDEX]) };
@@ -130,6 +134,9 @@ impl<const INDEX: usize> Nth<INDEX> {
             return reply::write_now(context, &Reply::wrong_arity(command.name.as_bytes()));
         };
         with_words(command.name.as_bytes(), arguments, |words| {
+            if let Some(name) = command.secret {
+                redact(context, words, name);
+            }
             if plan.may_be_worth_it(words) && context.flags().may_block() {
                 let found = plan.filter(&context.open(name, conduct.access));
                 if let Some(filter) = found
@@ -138,8 +145,18 @@ impl<const INDEX: usize> Nth<INDEX> {
                     return;
                 }
             }
+            let fetched = command.sources.indices(words).map(|index| {
+                let key = context.open(arguments[index], Access::Read);
+                (words[index], fetch(&key))
+            });
+            let sources: Vec<Fetched<'_>> = fetched.collect();
+            if const { matches!(Table::COMMANDS[INDEX].effect, Effect::Combine) }
+                && apart::offload(INDEX, context, arguments, &sources)
+            {
+                return;
+            }
             let key = context.open(name, conduct.access);
-            let (answer, effects) = run_on(key, words, Self::run);
+            let (answer, effects) = run_on(key, words, &sources, Self::run);
             finish(context, arguments, conduct.access, shape, answer, &effects);
         });
     }
@@ -149,7 +166,7 @@ impl<const INDEX: usize> Nth<INDEX> {
     #[inline(never)]
     fn run_on(key: Key<'_>, name: Str<'_>, item: &[u8]) -> (Answer, Effects) {
         let command = const { Table::COMMANDS[INDEX].name.as_bytes() };
-        run_on(key, &[command, name.as_bytes(), item], Self::run)
+        run_on(key, &[command, name.as_bytes(), item], &[], Self::run)
     }
 
     fn run(host: &Host<'_, Key<'_>>, words: &[&[u8]]) -> Answer {
@@ -201,6 +218,15 @@ fn note_refusal(context: &Context, arguments: &[Str<'_>], answer: &Answer) {
     if context.flags().must_obey() {
         count_refusal(arguments, answer);
     }
+}
+
+/// Keeps the values of the option with this name out of the engine's logs.
+fn redact(context: &Context, words: &[&[u8]], name: &str) {
+    let is_secret = |word: &[u8]| word.eq_ignore_ascii_case(name.as_bytes());
+    let before = words.iter().enumerate().skip(2);
+    before
+        .filter(|(_, word)| is_secret(word))
+        .for_each(|(index, _)| context.redact(index + 1));
 }
 
 /// Lets `work` use the words of a command with this name.
@@ -267,7 +293,7 @@ fn run_as_told(
     let shape = Shape::of_replication(effect);
     with_words(command, arguments, |words| {
         let key = context.open(name, Access::Write);
-        let (answer, effects) = run_on(key, words, work);
+        let (answer, effects) = run_on(key, words, &[], work);
         finish(context, arguments, Access::Write, shape, answer, &effects);
     });
 }
@@ -302,11 +328,12 @@ fn move_clock(words: &[&[u8]], flags: Flags) -> Answer {
 fn run_on(
     key: Key<'_>,
     words: &[&[u8]],
+    sources: &[Fetched<'_>],
     run: impl FnOnce(&Host<'_, Key<'_>>, &[&[u8]]) -> Answer,
 ) -> (Answer, Effects) {
     let effects = RefCell::new(Effects::default());
     let work = || {
-        let host = Host::new(words, key, &effects, windows::of_engine());
+        let host = Host::new(words, key, sources, &effects, windows::of_engine());
         let answer = run(&host, words);
         drop(host.into_key());
         answer
@@ -397,7 +424,7 @@ pub(crate) fn register(context: &Context) -> Result<(), RegisterError> {
             $(context.create_command::<Nth<$index>>(&describe($index))?;)*
         };
     }
-    register!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18);
+    register!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21);
     context.create_command::<Make>(&Description {
         name: const { text(MAKE) },
         flags: c"write deny-oom",
@@ -550,6 +577,7 @@ mod tests {
             planned,
             [
                 ("CF.COMPACT", Plan::Growth),
+                ("CF.DIGEST", Plan::Filter),
                 ("CF.MEXISTS", Plan::Items),
                 ("CF.SCANDUMP", Plan::Snapshot)
             ]

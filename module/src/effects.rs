@@ -10,6 +10,7 @@
 //! | some of many items were added | `CF.INSERT key NOCREATE ITEMS` with these items |
 //! | an item was added to a filter with a window, or its time was reset | `CF.ADDTOUCH key item` |
 //! | an item was removed | the same command |
+//! | the filter was combined with others | the same command: the other keys are the same there |
 //! | time has passed | `CF.CLOCK`, for all keys: see `windows` |
 //! | a piece was loaded | the same command |
 //! | a load ended with an error | `DEL key` |
@@ -52,6 +53,7 @@ struct More {
     /// What was done with words of the command, in their order.
     items: SmallVec<[Item; 4]>,
     loaded: bool,
+    combined: bool,
     deleted: bool,
 }
 
@@ -103,6 +105,7 @@ impl Shape {
 /// A replicated command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told<'a> {
+    /// Its name; empty for a command that is verbatim and may be one of several.
     pub(crate) command: &'static CStr,
     arguments: Arguments<'a>,
     /// True if the command equals the client's, word for word.
@@ -169,7 +172,7 @@ impl Effects {
             Effect::Add | Effect::AddAbsent | Effect::AddOrTouch => Some(Change::Added),
             Effect::Touch => Some(Change::Touched),
             Effect::Delete => Some(Change::Removed),
-            Effect::None | Effect::Make | Effect::Load => None,
+            Effect::None | Effect::Make | Effect::Load | Effect::Combine => None,
         };
         let index = KEY + 1;
         Self {
@@ -247,6 +250,13 @@ impl Effects {
         self.more().loaded = true;
     }
 
+    /// Records that the filter was combined with others. If it is new, a replica makes it in the same
+    /// way, with what it holds.
+    pub(crate) fn combined(&mut self) {
+        let more = self.more();
+        (more.made, more.combined) = (None, true);
+    }
+
     pub(crate) fn deleted(&mut self) {
         self.more().deleted = true;
     }
@@ -276,6 +286,14 @@ impl Effects {
                 arguments: Arguments::Piece,
                 is_verbatim: true,
                 event: Event::Module(c"cf.loadchunk"),
+            });
+        }
+        if self.has(|more| more.combined) {
+            all.push(Told {
+                command: c"",
+                arguments: Arguments::None,
+                is_verbatim: true,
+                event: Event::Module(c"cf.combine"),
             });
         }
         if self.has(|more| more.deleted) {
@@ -309,9 +327,12 @@ impl Effects {
                     Effect::AddAbsent => Some(c"CF.ADDNX"),
                     Effect::AddOrTouch => Some(c"CF.ADDTOUCH"),
                     // These effects add no items.
-                    Effect::None | Effect::Make | Effect::Touch | Effect::Delete | Effect::Load => {
-                        None
-                    }
+                    Effect::None
+                    | Effect::Make
+                    | Effect::Touch
+                    | Effect::Delete
+                    | Effect::Load
+                    | Effect::Combine => None,
                 };
                 match of_one {
                     Some(command) if is_of_one => told(command, !is_surely, c"cf.add"),

@@ -11,7 +11,7 @@ use crate::{
 };
 use guira::BuildError;
 use guira_commands::{
-    Answer, Args, Filter, Growth, GrowthError, MakeError, Options, Reply, Store, Wanted,
+    Answer, Args, Filter, Growth, GrowthError, MakeError, Options, Reply, Store, Wanted, Work,
     bytes_refused,
     dump::{Header, LoadError, Memory},
 };
@@ -33,7 +33,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub(crate) const WRONG_TYPE: Reply =
     Reply::error("WRONGTYPE Operation against a key holding the wrong kind of value");
 const BEING_LOADED: Reply = Reply::error("ERR the filter is being loaded");
-const OUT_OF_MEMORY: Reply =
+pub(crate) const OUT_OF_MEMORY: Reply =
     Reply::error("OOM command not allowed when used memory > 'maxmemory'.");
 const INTERNAL: Reply = Reply::error("ERR internal error");
 
@@ -45,10 +45,39 @@ const NOT_FOUND: Reply = Reply::error("ERR not found");
 pub(crate) struct Host<'a, K> {
     words: Args<'a>,
     key: RefCell<K>,
+    /// The other keys of the command.
+    sources: &'a [Fetched<'a>],
     effects: &'a RefCell<Effects>,
     /// True if the changed bytes are counted already.
     is_counted: Cell<bool>,
     windows: &'a Windows,
+}
+
+/// The name of a key that a command reads, and its filter, if it exists. The engine opens one key at a
+/// time.
+pub(crate) type Fetched<'a> = (&'a [u8], Result<Option<Arc<Entry>>, Reply>);
+
+/// The filter of a key, if it exists.
+pub(crate) fn fetch(key: &impl Slot) -> Result<Option<Arc<Entry>>, Reply> {
+    match key.get() {
+        Found::Nothing => Ok(None),
+        Found::OtherType => Err(WRONG_TYPE),
+        Found::Value(entry) => match entry.content() {
+            Content::Filter(_) => Ok(Some(Arc::clone(&entry))),
+            Content::Loading(_) => Err(BEING_LOADED),
+        },
+    }
+}
+
+/// Combining these filters would block the engine for too long.
+#[derive(Debug, Error)]
+#[error(
+    "ERR the filters have {slots} slots, and guira.combine-slots is {limit}: with more of them, other \
+     clients would wait for long"
+)]
+struct TooLong {
+    slots: usize,
+    limit: usize,
 }
 
 /// The filter would exceed the allowed size.
@@ -73,12 +102,14 @@ impl<'a, K: Slot> Host<'a, K> {
     pub(crate) fn new(
         words: Args<'a>,
         key: K,
+        sources: &'a [Fetched<'a>],
         effects: &'a RefCell<Effects>,
         windows: &'a Windows,
     ) -> Self {
         Self {
             words,
             key: RefCell::new(key),
+            sources,
             effects,
             is_counted: Cell::new(false),
             windows,
@@ -102,10 +133,11 @@ impl<'a, K: Slot> Host<'a, K> {
         key
     }
 
-    /// Refuses a filter of this size, which has been allocated, if the engine is short of memory.
-    /// The engine checks its limit only before a command, and a new table takes no memory until it
-    /// is used. Without this check, the engine would refuse all writes later.
-    fn check_memory(key: &K, bytes: usize) -> Result<(), Reply> {
+    /// Refuses a filter of `there` bytes, which has been allocated, and `more` to be allocated, if the
+    /// engine is short of memory. The engine checks its limit only before a command, and a new table
+    /// takes no memory until it is used. Without this check, the engine would refuse all writes later.
+    fn check_memory(key: &K, there: usize, more: usize) -> Result<(), Reply> {
+        let bytes = there.saturating_add(more);
         if bytes < CHECKED_BYTES {
             return Ok(());
         }
@@ -119,7 +151,7 @@ impl<'a, K: Slot> Host<'a, K> {
         // If other keys are evicted, the memory is usually full.
         let needed = match flags.may_evict() {
             true => bytes as u64,
-            false => memory.used,
+            false => memory.used.saturating_add(more as u64),
         };
         if needed > memory.limit {
             Err(OUT_OF_MEMORY)
@@ -146,6 +178,23 @@ impl<'a, K: Slot> Host<'a, K> {
         key.set(entry.clone()).map_err(|_| INTERNAL)?;
         self.has_made(&entry);
         Ok(Reply::OK)
+    }
+
+    fn check_missing(key: &K) -> Result<(), MakeError> {
+        match key.get() {
+            Found::Nothing => Ok(()),
+            Found::Value(_) => Err(MakeError::Exists),
+            Found::OtherType => Err(MakeError::Refused(WRONG_TYPE)),
+        }
+    }
+
+    /// Makes a new filter the value of the key.
+    fn set(&self, key: &mut K, filter: Filter) -> Result<Arc<Entry>, Reply> {
+        Self::check_memory(key, filter.memory_usage(), 0)?;
+        let entry = Arc::new(Entry::of_filter(filter));
+        key.set(entry.clone()).map_err(|_| INTERNAL)?;
+        self.has_made(&entry);
+        Ok(entry)
     }
 
     /// A filter is new.
@@ -177,7 +226,11 @@ impl<'a, K: Slot> Host<'a, K> {
 
     /// The memory that a load may take.
     fn room(&self) -> Memory {
-        if self.flags().must_obey() {
+        Self::room_of(&self.key.borrow())
+    }
+
+    fn room_of(key: &K) -> Memory {
+        if key.flags().must_obey() {
             return ANY_SIZE;
         }
         let limit = settings::max_filter_bytes();
@@ -210,19 +263,38 @@ impl<K: Slot> Store for Host<'_, K> {
 
     fn make(&self, _: &[u8], wanted: &Wanted) -> Result<Arc<Entry>, MakeError> {
         let mut key = self.key.borrow_mut();
-        match key.get() {
-            Found::Nothing => {}
-            Found::Value(_) => return Err(MakeError::Exists),
-            Found::OtherType => return Err(MakeError::Refused(WRONG_TYPE)),
-        }
+        Self::check_missing(&key)?;
         let filter = build(wanted, settings::max_filter_bytes(), self.windows)
             .map_err(MakeError::Refused)?;
-        Self::check_memory(&key, filter.memory_usage()).map_err(MakeError::Refused)?;
-        let entry = Arc::new(Entry::of_filter(filter));
-        key.set(entry.clone())
-            .map_err(|_| MakeError::Refused(INTERNAL))?;
-        self.has_made(&entry);
-        Ok(entry)
+        self.set(&mut key, filter).map_err(MakeError::Refused)
+    }
+
+    fn put(&self, _: &[u8], filter: Filter) -> Result<Arc<Entry>, MakeError> {
+        let mut key = self.key.borrow_mut();
+        Self::check_missing(&key)?;
+        let (needed, limit) = (filter.memory_usage(), Self::room_of(&key).limit);
+        if needed > limit {
+            return Err(MakeError::Refused(TooLarge::Now { needed, limit }.into()));
+        }
+        self.set(&mut key, filter).map_err(MakeError::Refused)
+    }
+
+    fn source(&self, key: &[u8]) -> Result<Option<Arc<Entry>>, Reply> {
+        let mut found = self.sources.iter().filter(|(name, _)| *name == key);
+        let fetched = found.next().ok_or(INTERNAL)?;
+        fetched.1.clone()
+    }
+
+    /// A replica does what its primary has done.
+    fn may_combine(&self, Work { slots, bytes }: Work) -> Result<(), Reply> {
+        if self.flags().must_obey() {
+            return Ok(());
+        }
+        let limit = settings::combine_slots();
+        if slots > limit {
+            return Err(Reply::Error(TooLong { slots, limit }.to_string().into()));
+        }
+        Self::check_memory(&self.key.borrow(), 0, bytes)
     }
 
     fn defaults(&self) -> Options {
@@ -264,6 +336,10 @@ impl<K: Slot> Store for Host<'_, K> {
 
     fn removed<'a>(&self, _: &[u8], _: &Entry, items: impl Iterator<Item = &'a [u8]>) {
         self.effects.borrow_mut().removed(self.words, items);
+    }
+
+    fn combined(&self, _: &[u8], _: &Entry) {
+        self.effects.borrow_mut().combined();
     }
 
     fn compacted(&self, _: &[u8], _: &Entry) {}
@@ -316,7 +392,7 @@ impl<K: Slot> Store for Host<'_, K> {
         let taken = match taken {
             Err(error @ LoadError::Position) => return Err(refusal(&error)),
             Err(error) => Err(refusal(&error)),
-            Ok(Progress::GoesOn) => Self::check_memory(&key, bytes),
+            Ok(Progress::GoesOn) => Self::check_memory(&key, bytes, 0),
             Ok(Progress::Done(filter)) => {
                 *entry.content_mut() = Content::Filter(*filter);
                 if let Found::Value(entry) = key.get() {
@@ -360,16 +436,11 @@ fn build(wanted: &Wanted, limit: usize, windows: &Windows) -> Result<Filter, Rep
         Some(needed) if needed > limit => TooLarge::Now { needed, limit }.into(),
         _ => Reply::Error(format!("ERR {error}").into()),
     };
-    let options = wanted.options;
     let growth = growth(wanted, limit).map_err(|error| match error {
         GrowthError::Memory { needed } => TooLarge::Grown { needed, limit }.into(),
         GrowthError::Build(error) => refuse(error),
     })?;
-    let filter = match wanted.window {
-        Some(window) => Filter::build_window(options, growth, window, windows.clock()),
-        None => Filter::build(options, growth),
-    };
-    let filter = filter.map_err(refuse)?;
+    let filter = Filter::wanted(wanted, growth, windows.clock()).map_err(refuse)?;
     match filter.memory_usage() {
         needed if needed > limit => Err(TooLarge::Now { needed, limit }.into()),
         _ => Ok(filter),
@@ -381,13 +452,14 @@ fn build(wanted: &Wanted, limit: usize, windows: &Windows) -> Result<Filter, Rep
 fn growth(wanted: &Wanted, limit: usize) -> Result<Growth, GrowthError> {
     static KNOWN: Mutex<Option<(Wanted, usize, Growth)>> = Mutex::new(None);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let wanted = wanted.without_seed();
     if let Some((of, with, growth)) = *known
-        && (of, with) == (*wanted, limit)
+        && (of, with) == (wanted, limit)
     {
         return Ok(growth);
     }
-    let growth = Growth::of(wanted, limit)?;
-    *known = Some((*wanted, limit, growth));
+    let growth = Growth::of(&wanted, limit)?;
+    *known = Some((wanted, limit, growth));
     Ok(growth)
 }
 

@@ -11,11 +11,12 @@
 //! | `effects` | what is replicated to replicas and the AOF |
 //! | `entry`, `loading` | the value of a key, and its serialization |
 //! | `windows`, `clock` | when the epochs of filters begin |
-//! | `offload`, `workers` | work on the module's own threads |
+//! | `offload`, `apart`, `workers` | work on the module's own threads |
 //! | `settings`, `info` | configuration and metrics |
 
 #![deny(unsafe_code)]
 
+mod apart;
 mod clock;
 mod commands;
 mod effects;

@@ -1,23 +1,25 @@
 //! Work on the module's own threads, while the engine continues.
 //!
-//! These threads read filters, write snapshots, complete doublings, and sweep expired copies.
-//! Whatever changes the answers of a filter runs on the engine's main thread, in the order in which
+//! These threads read filters, write snapshots, complete doublings, sweep expired copies, and combine
+//! large filters: see `apart`. Whatever changes the answers of a filter runs on the engine's main thread, in the order in which
 //! replicas apply it.
 
 use crate::{
     engine::{Context, Found, Key, Str, Waiting, guarded, warn},
     entry::{Content, Entry},
+    host::OUT_OF_MEMORY,
     reply, settings,
     slot::Slot,
     workers,
 };
 use guira_commands::{
-    Access, Answer, Args, Command, Cost, Filter, MakeError, Reply, Store, Wanted, commands,
-    dump::{DumpError, Dumps, InProgress},
+    Access, Answer, Args, Command, Cost, Filter, MakeError, Reply, Store, Wanted, Work, commands,
+    dump::{DumpError, Dumps, InProgress, Spool},
 };
 use std::{
+    io,
     path::PathBuf,
-    sync::{Arc, LazyLock},
+    sync::{Arc, LazyLock, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -38,6 +40,8 @@ pub(crate) enum Plan {
     Growth,
     /// The command starts with a snapshot of a large filter.
     Snapshot,
+    /// The command reads a large filter.
+    Filter,
 }
 
 impl Plan {
@@ -49,6 +53,7 @@ impl Plan {
             (Access::Read, Cost::PerItem) => Self::Items,
             (Access::Read, Cost::Growth) => Self::Growth,
             (Access::Read, Cost::Snapshot) => Self::Snapshot,
+            (Access::Read, Cost::Filters) => Self::Filter,
         }
     }
 
@@ -59,7 +64,7 @@ impl Plan {
         match self {
             Self::Never => false,
             Self::Items => words.len().saturating_sub(BEFORE) >= settings::offload_items(),
-            Self::Growth => true,
+            Self::Growth | Self::Filter => true,
             Self::Snapshot => words.get(BEFORE) == Some(&&b"1"[..]),
         }
     }
@@ -72,7 +77,7 @@ impl Plan {
             Self::Never => false,
             Self::Items => true,
             Self::Growth => filter.stats().buckets_to_split >= BUCKETS,
-            Self::Snapshot => filter.memory_usage() >= BYTES,
+            Self::Snapshot | Self::Filter => filter.memory_usage() >= BYTES,
         }
     }
 
@@ -108,16 +113,53 @@ pub(crate) fn offload(
 fn answer(command: &Command<Held>, waiting: Waiting, entry: Arc<Entry>, is_resp3: bool) {
     let run = || {
         let words: Vec<_> = waiting.words().collect();
-        (command.run)(&Held(entry), &words)
+        (command.run)(&Held::of_key(entry), &words)
     };
     let otherwise = || Err(Reply::error("ERR internal error"));
     let answer = guarded(command.name, run, otherwise);
     waiting.answer(|context| reply::write(context, &reply::of(answer), is_resp3));
 }
 
-/// The filter of a command that runs on a thread. The key may have another value by now, or none.
-#[derive(Debug)]
-pub(crate) struct Held(Arc<Entry>);
+/// The name of a key that a command reads, and its filter.
+pub(crate) type Source = (Box<[u8]>, Arc<Entry>);
+
+/// The filters of a command that runs on a thread. Their keys may have other values by now, or none.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    /// That of its key.
+    own: Option<Arc<Entry>>,
+    /// Those of the keys that it reads besides.
+    sources: Vec<Source>,
+    /// The bytes that it may take for a filter.
+    free: usize,
+    /// The filter that it has made for its key.
+    made: Mutex<Option<Arc<Entry>>>,
+}
+
+impl Held {
+    fn of_key(entry: Arc<Entry>) -> Self {
+        Self {
+            own: Some(entry),
+            ..Self::default()
+        }
+    }
+
+    /// Without a value of its own key. It may make a filter of `free` bytes.
+    pub(crate) fn of_sources(sources: Vec<Source>, free: usize) -> Self {
+        Self {
+            sources,
+            free,
+            ..Self::default()
+        }
+    }
+
+    /// The filter that the command has made.
+    pub(crate) fn into_made(self) -> Option<Arc<Entry>> {
+        self.made
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// The reply of operations that only the main thread may do.
 const NOT_HERE: Reply = Reply::error("ERR internal error");
@@ -126,15 +168,34 @@ impl Store for Held {
     type Kept = Entry;
 
     fn with<R>(&self, _: &[u8], work: impl FnOnce(&Arc<Entry>) -> R) -> Result<Option<R>, Reply> {
-        Ok(Some(work(&self.0)))
+        Ok(self.own.as_ref().map(work))
     }
 
     fn make(&self, _: &[u8], _: &Wanted) -> Result<Arc<Entry>, MakeError> {
         Err(MakeError::Refused(NOT_HERE))
     }
 
+    fn put(&self, _: &[u8], filter: Filter) -> Result<Arc<Entry>, MakeError> {
+        let entry = Arc::new(Entry::of_filter(filter));
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        *made = Some(entry.clone());
+        Ok(entry)
+    }
+
+    fn source(&self, key: &[u8]) -> Result<Option<Arc<Entry>>, Reply> {
+        let found = self.sources.iter().find(|(name, _)| **name == *key);
+        Ok(found.map(|(_, entry)| entry.clone()))
+    }
+
+    fn may_combine(&self, work: Work) -> Result<(), Reply> {
+        match work.bytes > self.free {
+            true => Err(OUT_OF_MEMORY),
+            false => Ok(()),
+        }
+    }
+
     fn refuses_growth(&self) -> bool {
-        true
+        false
     }
 
     fn is_strict(&self) -> bool {
@@ -148,6 +209,8 @@ impl Store for Held {
     fn added<'a>(&self, _: &[u8], _: &Entry, _: impl Iterator<Item = &'a [u8]>) {}
 
     fn removed<'a>(&self, _: &[u8], _: &Entry, _: impl Iterator<Item = &'a [u8]>) {}
+
+    fn combined(&self, _: &[u8], _: &Entry) {}
 
     fn compacted(&self, _: &[u8], _: &Entry) {}
 
@@ -178,6 +241,11 @@ pub(crate) fn begin_dump(key: &[u8], filter: &Filter) -> Answer {
 pub(crate) fn go_on_dump(key: &[u8], position: u64) -> Answer {
     DUMPS.expire(IDLE);
     DUMPS.go_on(key, position).map_err(|error| refusal(&error))
+}
+
+/// Writes the snapshot of a dump into a file.
+pub(crate) fn spool(filter: &Filter) -> io::Result<Spool> {
+    DUMPS.spool(filter)
 }
 
 /// The dumps that clients are reading.

@@ -18,6 +18,7 @@ const ALLOW_LARGE: &str = "allow-large-filters";
 const DEFAULTS: Defaults = Defaults {
     max_filter_bytes: 128 * MIB,
     offload_items: 2000,
+    combine_slots: 100_000,
     threads: 2,
     default_capacity: CAPACITY as i64,
     default_error_rate: 0.01,
@@ -28,6 +29,7 @@ const DEFAULTS: Defaults = Defaults {
 static MAX_FILTER_BYTES: Number =
     Number::new(c"max-filter-bytes", DEFAULTS.max_filter_bytes, 64 << 10).of_memory();
 static OFFLOAD_ITEMS: Number = Number::new(c"offload-items", DEFAULTS.offload_items, 1);
+static COMBINE_SLOTS: Number = Number::new(c"combine-slots", DEFAULTS.combine_slots, 1);
 static THREADS: Number = Number::new(c"threads", DEFAULTS.threads, 1);
 static DEFAULT_CAPACITY: Number = Number::new(c"default-capacity", DEFAULTS.default_capacity, 4);
 static DEFAULT_EXPANSION: Number = Number::new(c"default-expansion", DEFAULTS.default_expansion, 0);
@@ -47,6 +49,7 @@ const MOST_EXPANSION: i64 = MAX_EXPANSION as i64;
 pub(crate) struct Defaults {
     max_filter_bytes: i64,
     offload_items: i64,
+    combine_slots: i64,
     threads: i64,
     default_capacity: i64,
     default_error_rate: f64,
@@ -58,7 +61,7 @@ pub(crate) struct Defaults {
 #[derive(Debug, Error, PartialEq, Eq)]
 pub(crate) enum ArgumentError {
     #[error(
-        "the module has no argument '{0}': it has max-filter-bytes, offload-items, threads, \
+        "the module has no argument '{0}': it has max-filter-bytes, offload-items, combine-slots, threads, \
          default-capacity, default-error-rate, default-expansion, each with its value, and {ALLOW_LARGE}"
     )]
     Unknown(String),
@@ -81,6 +84,11 @@ pub(crate) fn max_filter_bytes() -> usize {
 
 pub(crate) fn offload_items() -> usize {
     positive(&OFFLOAD_ITEMS)
+}
+
+/// The most slots of filters that a command combines.
+pub(crate) fn combine_slots() -> usize {
+    positive(&COMBINE_SLOTS)
 }
 
 pub(crate) fn threads() -> usize {
@@ -137,6 +145,7 @@ pub(crate) fn parse(arguments: &[&[u8]]) -> Result<Defaults, ArgumentError> {
         let (number, setting, most) = match &*name {
             "max-filter-bytes" => (&mut chosen.max_filter_bytes, &MAX_FILTER_BYTES, most_bytes),
             "offload-items" => (&mut chosen.offload_items, &OFFLOAD_ITEMS, MOST_ITEMS),
+            "combine-slots" => (&mut chosen.combine_slots, &COMBINE_SLOTS, MOST_ITEMS),
             "threads" => (&mut chosen.threads, &THREADS, MOST_THREADS),
             "default-capacity" => (
                 &mut chosen.default_capacity,
@@ -199,6 +208,7 @@ pub(crate) fn register(context: &Context, defaults: &Defaults) -> Result<(), Set
     let register = |setting, default, most| context.register_number(setting, default, most);
     register(&MAX_FILTER_BYTES, defaults.max_filter_bytes, most_bytes)?;
     register(&OFFLOAD_ITEMS, defaults.offload_items, MOST_ITEMS)?;
+    register(&COMBINE_SLOTS, defaults.combine_slots, MOST_ITEMS)?;
     register(&THREADS, defaults.threads, MOST_THREADS)?;
     register(&DEFAULT_CAPACITY, defaults.default_capacity, MOST_CAPACITY)?;
     register(
@@ -251,7 +261,7 @@ mod tests {
         let cases = [
             (
                 "speed 9",
-                "the module has no argument 'speed': it has max-filter-bytes, offload-items, threads, default-capacity, default-error-rate, default-expansion, each with its value, and allow-large-filters",
+                "the module has no argument 'speed': it has max-filter-bytes, offload-items, combine-slots, threads, default-capacity, default-error-rate, default-expansion, each with its value, and allow-large-filters",
             ),
             (
                 "threads",

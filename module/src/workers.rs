@@ -71,6 +71,15 @@ pub(crate) fn submit(work: impl FnOnce() + Send + 'static) {
     WORKERS.changed.notify_one();
 }
 
+/// True if there is a thread, so that the work that is submitted does not run on the calling one.
+pub(crate) fn are_ready() -> bool {
+    let mut state = WORKERS.lock();
+    if state.threads == 0 && begin().is_ok() {
+        state.threads = 1;
+    }
+    state.threads > 0
+}
+
 /// Queues a sweep of the filter's expired items, unless the filter is dropped before.
 ///
 /// If the next epoch of the filter begins first, the main thread does the sweep then.

@@ -1,5 +1,7 @@
 //! Filters behave like the engine's own types: ACLs, watches, events, limits, blocked clients.
 
+#[path = "engine/combined.rs"]
+mod combined;
 mod common;
 #[path = "engine/descriptions.rs"]
 mod descriptions;
@@ -228,6 +230,7 @@ fn settings_are_shown_changed_and_checked() {
     let mut client = engine.client();
     let shown: HashMap<String, String> = ask(&mut client, "CONFIG GET guira.*");
     let expected = [
+        ("guira.combine-slots", "100000"),
         ("guira.default-capacity", "5000"),
         ("guira.default-error-rate", "0.01"),
         ("guira.default-expansion", "1"),

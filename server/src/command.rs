@@ -9,7 +9,7 @@ pub use subcommands::Subcommand;
 pub use table::COMMANDS;
 
 use crate::store::Store;
-use guira_commands::{Args, Reply, Together, takes};
+use guira_commands::{Args, Reply, Sources, Together, takes};
 use std::borrow::Cow;
 
 /// A command. The server decides by these fields how to treat it, never by its name.
@@ -27,12 +27,16 @@ pub struct Command {
     pub cost: Cost,
     /// Which of its words are keys.
     pub keys: Keys,
+    /// Keys that it reads, if they are not among `keys`.
+    pub sources: Sources,
     /// How it is treated between `MULTI` and `EXEC`.
     pub in_transaction: InTransaction,
     /// True if a client may use it before it has authenticated.
     pub is_open: bool,
     /// True if its arguments may contain a password, which no log may show.
     pub is_secret: bool,
+    /// The word whose value no log may show.
+    pub secret: Option<&'static str>,
     /// Runs several calls on one key together.
     pub together: Option<Together<Store>>,
     /// Its subcommands, ordered by name, if it has some.

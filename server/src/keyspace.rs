@@ -141,9 +141,6 @@ impl Keyspace {
     ///
     /// [`ReserveError`]. Nothing has changed then.
     pub fn reserve(&self, key: &[u8], wanted: &Wanted) -> Result<Arc<Entry>, ReserveError> {
-        let Wanted {
-            options, window, ..
-        } = *wanted;
         if self.contains(key) {
             return Err(ReserveError::Exists);
         }
@@ -154,10 +151,7 @@ impl Keyspace {
                 limit: self.limit(),
             },
         })?;
-        let filter = match window {
-            Some(window) => Filter::build_window(options, growth, window, Clock::Process),
-            None => Filter::build(options, growth),
-        };
+        let filter = Filter::wanted(wanted, growth, Clock::Process);
         self.put(key, filter.map_err(|error| self.unbuilt(error))?)
     }
 
@@ -174,14 +168,14 @@ impl Keyspace {
     /// few filters. The cache also avoids the gaps that these leave between the memory of keys.
     fn growth(&self, wanted: &Wanted) -> Result<Growth, GrowthError> {
         let known = *lock(&self.growth);
-        let limit = self.limit();
+        let (wanted, limit) = (wanted.without_seed(), self.limit());
         if let Some((of, under, growth)) = known
-            && (of, under) == (*wanted, limit)
+            && (of, under) == (wanted, limit)
         {
             return Ok(growth);
         }
-        let growth = Growth::of(wanted, limit)?;
-        *lock(&self.growth) = Some((*wanted, limit, growth));
+        let growth = Growth::of(&wanted, limit)?;
+        *lock(&self.growth) = Some((wanted, limit, growth));
         Ok(growth)
     }
 

@@ -20,6 +20,9 @@ use std::{
 const WORDS: usize = 32;
 const WORD: usize = 128;
 
+/// What the log has in place of a secret word.
+const REDACTED: &[u8] = b"(redacted)";
+
 /// The commands that took longer than a threshold, the newest first, and the samples of `LATENCY`.
 #[derive(Debug)]
 pub struct SlowLog {
@@ -161,16 +164,24 @@ fn lower(microseconds: i64, milliseconds: u64) -> u64 {
     slow.min(late)
 }
 
-/// The words as the log keeps them: shortened, and without passwords.
+/// The words as the log keeps them: shortened, and without passwords and seeds.
 fn shortened(command: &Command, args: Args<'_>) -> Vec<Vec<u8>> {
     if command.is_secret {
-        return vec![args[0].to_vec(), b"(redacted)".to_vec()];
+        return vec![args[0].to_vec(), REDACTED.to_vec()];
     }
     let shown = match args.len() {
         ..=WORDS => args.len(),
         _ => WORDS - 1,
     };
     let mut words: Vec<_> = args[..shown].iter().map(|word| cut(word)).collect();
+    if let Some(secret) = command.secret {
+        let is_secret = |name: &[u8]| name.eq_ignore_ascii_case(secret.as_bytes());
+        for (name, word) in args.iter().zip(words.iter_mut().skip(1)) {
+            if is_secret(name) {
+                *word = REDACTED.to_vec();
+            }
+        }
+    }
     if shown < args.len() {
         let more = args.len() - shown;
         words.push(format!("... ({more} more arguments)").into_bytes());

@@ -6,7 +6,7 @@ pub use loads::Loads;
 
 use crate::keyspace::{Entry, Keyspace, ReserveError, check_key};
 use guira_commands::{
-    Answer, MakeError, Options, Reply, Wanted,
+    Answer, Filter, MakeError, Options, Reply, Wanted, Work,
     dump::{DumpError, Dumps},
 };
 use std::{collections::HashSet, path::PathBuf, sync::Arc, thread, time::Duration};
@@ -80,12 +80,21 @@ impl guira_commands::Store for Store {
     }
 
     fn make(&self, key: &[u8], wanted: &Wanted) -> Result<Arc<Entry>, MakeError> {
-        self.keyspace
-            .reserve(key, wanted)
-            .map_err(|error| match error {
-                ReserveError::Exists => MakeError::Exists,
-                error => MakeError::Refused(error.into()),
-            })
+        self.keyspace.reserve(key, wanted).map_err(MakeError::from)
+    }
+
+    fn put(&self, key: &[u8], filter: Filter) -> Result<Arc<Entry>, MakeError> {
+        Ok(self.keyspace.put(key, filter)?)
+    }
+
+    fn may_combine(&self, work: Work) -> Result<(), Reply> {
+        match self.keyspace.free() < work.bytes {
+            true => Err(self
+                .keyspace
+                .refusal(work.bytes, self.keyspace.used())
+                .into()),
+            false => Ok(()),
+        }
     }
 
     #[inline]
@@ -131,6 +140,10 @@ impl guira_commands::Store for Store {
         self.keyspace.changed(entry);
     }
 
+    fn combined(&self, _: &[u8], entry: &Entry) {
+        self.keyspace.settle(entry);
+    }
+
     fn compacted(&self, _: &[u8], entry: &Entry) {
         self.keyspace.settle(entry);
     }
@@ -162,6 +175,15 @@ impl guira_commands::Store for Store {
     fn go_on_load(&self, key: &[u8], position: u64, piece: &[u8]) -> Answer {
         check_key(key)?;
         self.loads.go_on(&self.keyspace, key, position, piece)
+    }
+}
+
+impl From<ReserveError> for MakeError {
+    fn from(error: ReserveError) -> Self {
+        match error {
+            ReserveError::Exists => Self::Exists,
+            error => Self::Refused(error.into()),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod common;
 mod arguments;
 mod backup;
 mod clients;
+mod combined;
 mod commands;
 mod connections;
 mod container;

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const READ_ONLY: &str = "READONLY You can't write against a read only replica.";
 
 /// A standby of the server at this port.
-fn standby_of(port: u16, arguments: &[&str]) -> (Server, Connection) {
+pub(crate) fn standby_of(port: u16, arguments: &[&str]) -> (Server, Connection) {
     let address = format!("127.0.0.1:{port}");
     let own = [
         "--replica-of",
@@ -41,7 +41,7 @@ fn number(client: &mut Connection, name: &str) -> u64 {
 }
 
 /// Waits for a copy that begins after this call.
-fn copy(client: &mut Connection) {
+pub(crate) fn copy(client: &mut Connection) {
     // A copy that is in progress may have begun before.
     let copied = number(client, "syncs");
     until("two copies are made", || {

@@ -90,7 +90,7 @@ impl Dumps {
     /// [`DumpError::Write`]
     pub fn begin(&self, key: &[u8], filter: &Filter) -> Result<u64, DumpError> {
         let written = loop {
-            match self.write(filter) {
+            match self.spool(filter) {
                 // A new dump takes the place of one that a client may still be reading.
                 Err(error) if error.kind() == io::ErrorKind::StorageFull && self.drop_oldest() => {}
                 written => break written,
@@ -115,8 +115,12 @@ impl Dumps {
         Ok(position_of(number, 0))
     }
 
-    /// Writes the snapshot, preceded by its length.
-    fn write(&self, filter: &Filter) -> io::Result<Spool> {
+    /// Writes the snapshot, preceded by its length: what comes after the header of a dump.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the file system.
+    pub fn spool(&self, filter: &Filter) -> io::Result<Spool> {
         Spool::new(&self.directory, |file| {
             let mut out = BufWriter::with_capacity(BUFFER, file);
             out.write_all(&[0; LENGTH_BYTES])?;

@@ -1,7 +1,9 @@
 //! The fields of each command, on which hosts rely, agree with its behaviour.
 
 use super::host::Host;
-use guira_commands::{Access, Answer, Argument, Command, Cost, Effect, commands, dump::Header};
+use guira_commands::{
+    Access, Answer, Argument, ArgumentKind, Command, Cost, Effect, Sources, commands, dump::Header,
+};
 
 /// Each command requires exactly the words of its mandatory arguments.
 #[test]
@@ -31,18 +33,22 @@ fn call(host: &Host, command: &Command<Host>) -> Answer {
     host.ask("CF.RESERVE window 100 WINDOW 60")
         .and_then(|_| host.ask("CF.ADD window a"))
         .unwrap();
+    host.ask("CF.RESERVE other LIKE plain").unwrap();
     let header = Header::of(&host.filter("plain")).to_bytes();
     host.told();
     let key = match command.effect {
         Effect::Make | Effect::Load => "new",
         Effect::Touch | Effect::AddOrTouch => "window",
-        Effect::None | Effect::Add | Effect::AddAbsent | Effect::Delete => "plain",
+        Effect::None | Effect::Add | Effect::AddAbsent | Effect::Delete | Effect::Combine => {
+            "plain"
+        }
     };
     let mut words = vec![command.name.as_bytes()];
     for argument in command.arguments.iter().filter(|it| !it.is_optional) {
         words.extend(argument.token.map(str::as_bytes));
         words.push(match argument.name {
-            "key" => key.as_bytes(),
+            "key" | "destination" => key.as_bytes(),
+            "source" => b"other",
             "item" => b"a",
             "capacity" => b"100",
             "position" => b"1",
@@ -73,6 +79,7 @@ fn fields_agree_with_what_commands_do() {
             (Effect::Touch, _) => &["touched window a"],
             (Effect::Delete, _) => &["removed plain a"],
             (Effect::Load, _) => &[],
+            (Effect::Combine, _) => &["combined plain"],
         };
         assert_eq!(host.told(), expected, "{name}");
         let loads = host.loads.borrow().len();
@@ -85,10 +92,21 @@ fn fields_agree_with_what_commands_do() {
             | Effect::AddOrTouch
             | Effect::Touch
             | Effect::Delete
-            | Effect::Load => Access::Write,
+            | Effect::Load
+            | Effect::Combine => Access::Write,
         };
         assert_eq!(command.access, expected, "{name}");
         let takes_items = command.arguments.iter().any(|it| it.is_multiple);
-        assert_eq!(command.cost == Cost::PerItem, takes_items, "{name}");
+        let takes_keys = command.sources == Sources::Rest;
+        assert_eq!(
+            command.cost == Cost::PerItem,
+            takes_items && !takes_keys,
+            "{name}"
+        );
+        let has_seed = command.arguments.iter().any(|it| it.token == Some("SEED"));
+        assert_eq!(command.secret, has_seed.then_some("SEED"), "{name}");
+        let is_key = |it: &&Argument| it.kind == ArgumentKind::Key;
+        let keys = command.arguments.iter().filter(is_key).count();
+        assert_eq!(keys > 1, command.sources != Sources::None, "{name}");
     }
 }

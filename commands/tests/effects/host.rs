@@ -1,7 +1,8 @@
 //! A host for tests that has its keys in a map.
 
 use guira_commands::{
-    Answer, Clock, Command, Filter, Growth, MakeError, Options, Reply, Store, Wanted, commands,
+    Answer, Clock, Command, Filter, Growth, MakeError, Options, Reply, Store, Wanted, Work,
+    commands,
     dump::{Dumps, Load, LoadError, Memory},
 };
 use std::{
@@ -20,6 +21,8 @@ pub(super) struct Host {
     pub(super) told: RefCell<Vec<String>>,
     is_strict: bool,
     pub(super) is_full: Cell<bool>,
+    /// The bytes that filters may take when they are combined.
+    pub(super) free: Cell<usize>,
     pub(super) waits: Cell<u32>,
 }
 
@@ -32,6 +35,7 @@ impl Host {
             told: RefCell::default(),
             is_strict,
             is_full: Cell::new(false),
+            free: Cell::new(MEMORY),
             waits: Cell::new(0),
         }
     }
@@ -105,21 +109,33 @@ impl Store for Host {
         if self.filters.borrow().contains_key(key) {
             return Err(MakeError::Exists);
         }
-        let options = wanted.options;
-        if let Some(window) = wanted.window {
-            let growth = Growth::of(wanted, MEMORY).expect("it can be built");
-            let filter = Filter::build_window(options, growth, window, Clock::Process);
-            let filter = Arc::new(filter.expect("it can be built"));
-            self.filters.borrow_mut().insert(key.into(), filter.clone());
-            return Ok(filter);
-        }
         let refuse = |error: String| MakeError::Refused(Reply::Error(error.into()));
         let growth = Growth::of(wanted, MEMORY).map_err(|error| refuse(error.to_string()))?;
-        let built = Filter::build(options, growth);
-        let filter = Arc::new(built.map_err(|error| refuse(error.to_string()))?);
+        let built = Filter::wanted(wanted, growth, Clock::Process);
+        self.put(key, built.map_err(|error| refuse(error.to_string()))?)
+    }
+
+    fn put(&self, key: &[u8], filter: Filter) -> Result<Arc<Filter>, MakeError> {
+        if self.filters.borrow().contains_key(key) {
+            return Err(MakeError::Exists);
+        }
+        let filter = Arc::new(filter);
         self.filters.borrow_mut().insert(key.into(), filter.clone());
-        self.tell("made", key, [options.capacity.to_string()]);
+        if filter.window().is_none() {
+            self.tell("made", key, [filter.options().capacity.to_string()]);
+        }
         Ok(filter)
+    }
+
+    fn may_combine(&self, work: Work) -> Result<(), Reply> {
+        match work.bytes > self.free.get() {
+            true => Err(Reply::error("OOM this host has no memory")),
+            false => Ok(()),
+        }
+    }
+
+    fn combined(&self, key: &[u8], _: &Filter) {
+        self.tell("combined", key, []);
     }
 
     fn defaults(&self) -> Options {
@@ -189,7 +205,7 @@ impl Store for Host {
             Ok(false) => Ok(Reply::OK),
             Ok(true) => {
                 let filter = loads.remove(key).expect("it is there").finish();
-                let filter = filter.expect("it was complete");
+                let filter = filter.map_err(|error| Reply::Error(error.to_string().into()))?;
                 self.filters.borrow_mut().insert(key.into(), filter.into());
                 Ok(Reply::OK)
             }

@@ -210,6 +210,8 @@ functions! {
         SetModuleAttribs: unsafe extern "C" fn(*mut Ctx, *const c_char, c_int, c_int);
         SetModuleOptions: unsafe extern "C" fn(*mut Ctx, c_int);
         CreateCommand: unsafe extern "C" fn(*mut Ctx, *const c_char, CommandFn, *const c_char, c_int, c_int, c_int) -> c_int;
+        IsKeysPositionRequest: unsafe extern "C" fn(*mut Ctx) -> c_int;
+        KeyAtPos: unsafe extern "C" fn(*mut Ctx, c_int);
         GetCommand: unsafe extern "C" fn(*mut Ctx, *const c_char) -> *mut Command;
         CreateDataType: unsafe extern "C" fn(*mut Ctx, *const c_char, c_int, *mut Methods) -> *mut Type;
         RegisterNumericConfig: unsafe extern "C" fn(*mut Ctx, *const c_char, c_longlong, c_uint, c_longlong, c_longlong, GetNumberFn, SetNumberFn, Option<ApplyFn>, *mut c_void) -> c_int;
@@ -244,6 +246,8 @@ functions! {
         ReplyWithStringBuffer: unsafe extern "C" fn(*mut Ctx, *const c_char, usize) -> c_int;
         ReplyWithVerbatimString: unsafe extern "C" fn(*mut Ctx, *const c_char, usize) -> c_int;
         Call: unsafe extern "C" fn(*mut Ctx, *const c_char, *const c_char, ...) -> *mut CallReply;
+        CallReplyType: unsafe extern "C" fn(*mut CallReply) -> c_int;
+        CallReplyStringPtr: unsafe extern "C" fn(*mut CallReply, *mut usize) -> *const c_char;
         FreeCallReply: unsafe extern "C" fn(*mut CallReply);
         Replicate: unsafe extern "C" fn(*mut Ctx, *const c_char, *const c_char, ...) -> c_int;
         ReplicateVerbatim: unsafe extern "C" fn(*mut Ctx) -> c_int;
@@ -261,6 +265,8 @@ functions! {
         UnblockClient: unsafe extern "C" fn(*mut Blocked, *mut c_void) -> c_int;
         AbortBlock: unsafe extern "C" fn(*mut Blocked) -> c_int;
         GetThreadSafeContext: unsafe extern "C" fn(*mut Blocked) -> *mut Ctx;
+        ThreadSafeContextLock: unsafe extern "C" fn(*mut Ctx);
+        ThreadSafeContextUnlock: unsafe extern "C" fn(*mut Ctx);
         FreeThreadSafeContext: unsafe extern "C" fn(*mut Ctx);
         CreateTimer: unsafe extern "C" fn(*mut Ctx, c_longlong, TimerFn, *mut c_void) -> u64;
         SubscribeToKeyspaceEvents: unsafe extern "C" fn(*mut Ctx, c_int, EventFn) -> c_int;
@@ -274,6 +280,7 @@ functions! {
         SetCommandACLCategories: unsafe extern "C" fn(*mut Command, *const c_char) -> c_int;
         SetCommandInfo: unsafe extern "C" fn(*mut Command, *const CommandInfo) -> c_int;
         AvoidReplicaTraffic: unsafe extern "C" fn() -> c_int;
+        RedactClientCommandArgument: unsafe extern "C" fn(*mut Ctx, c_int) -> c_int;
     }
 }
 

@@ -70,6 +70,24 @@ impl Waiting {
         self.kept.0.iter().map(read)
     }
 
+    /// Calls `work` while the engine waits, as between two commands. Other clients wait as well, so it
+    /// takes a short time only. Must not be called on the main thread, which is the engine.
+    pub(crate) fn with_engine<R>(&self, work: impl FnOnce(&Context) -> R) -> R {
+        struct Locked(NonNull<api::Ctx>);
+        impl Drop for Locked {
+            fn drop(&mut self) {
+                // SAFETY: this thread has locked the engine by this context.
+                unsafe { (api().ThreadSafeContextUnlock)(self.0.as_ptr()) }
+            }
+        }
+        // SAFETY: the context is valid, and this thread has not locked the engine.
+        unsafe { (api().ThreadSafeContextLock)(self.context.as_ptr()) };
+        let _locked = Locked(self.context);
+        // SAFETY: the context is valid, and this is the only value for it.
+        let context = unsafe { Context::new(self.context.as_ptr()) };
+        work(&context)
+    }
+
     /// Sends the reply that `reply` writes to the context.
     pub(crate) fn answer(mut self, reply: impl FnOnce(&Context)) {
         self.is_answered = true;

@@ -9,19 +9,22 @@ use super::{
     string::Str,
 };
 use arguments::Arguments;
-use guira_commands::Argument;
+use guira_commands::{Argument, Sources};
 use std::{
     ffi::{CStr, c_int},
-    ptr,
+    iter, ptr,
 };
 
 /// A command.
 pub(crate) trait Command {
+    /// The keys that it reads, besides its own.
+    const SOURCES: Sources = Sources::None;
+
     /// Runs the command and replies.
     fn call(context: &mut Context, arguments: &[Str<'_>]);
 }
 
-/// The description of a command for the engine. A command has at most one key.
+/// The description of a command for the engine.
 #[derive(Clone, Debug)]
 pub(crate) struct Description {
     pub(crate) name: &'static str,
@@ -32,7 +35,7 @@ pub(crate) struct Description {
     /// The number of words; a negative number is a minimum.
     pub(crate) arity: i32,
     pub(crate) summary: &'static str,
-    /// True if its first argument is a key.
+    /// True if its first argument is a key. Others are its [`Command::SOURCES`].
     pub(crate) has_key: bool,
     /// The arguments after its name.
     pub(crate) arguments: Vec<Argument>,
@@ -68,11 +71,20 @@ impl Context {
         let refused = CommandRefused(description.name);
         // The engine shows names of commands in lower case, as for its own.
         let name = with_nul(&description.name.to_ascii_lowercase());
-        let flags = description.flags.as_ptr();
         let key = c_int::from(description.has_key);
+        let (flags, last) = match C::SOURCES {
+            Sources::None => (description.flags.to_owned(), key),
+            Sources::Rest => (description.flags.to_owned(), -1),
+            // The engine asks the command where its keys are.
+            Sources::After(_) => {
+                let flags = description.flags.to_string_lossy();
+                (with_nul(&format!("{flags} getkeys-api")), key)
+            }
+        };
         // SAFETY: the context is valid, and the engine copies the strings.
         let created = unsafe {
-            (api().CreateCommand)(self.raw(), name.as_ptr(), call::<C>, flags, key, key, key)
+            let (name, flags) = (name.as_ptr(), flags.as_ptr());
+            (api().CreateCommand)(self.raw(), name, call::<C>, flags, key, last, key)
         };
         // SAFETY: as above.
         let command = unsafe { (api().GetCommand)(self.raw(), name.as_ptr()) };
@@ -110,6 +122,23 @@ impl Context {
     }
 }
 
+impl Context {
+    /// True if the engine only wants to know where the keys of the command are.
+    fn is_asked_for_keys(&self) -> bool {
+        // SAFETY: the context is valid.
+        unsafe { (api().IsKeysPositionRequest)(self.raw()) != 0 }
+    }
+
+    /// Tells the engine where the keys of the command are.
+    fn name_keys(&self, sources: Sources, arguments: &[Str<'_>]) {
+        let words: Vec<&[u8]> = arguments.iter().map(|word| word.as_bytes()).collect();
+        for index in iter::once(1).chain(sources.indices(&words)) {
+            // SAFETY: the context is valid, and the engine asks for positions.
+            unsafe { (api().KeyAtPos)(self.raw(), c_int::try_from(index).unwrap_or(c_int::MAX)) }
+        }
+    }
+}
+
 /// The sizes of the structs in `redismodule.h` on 64-bit targets, which allow the structs to grow.
 static VERSION: CommandInfoVersion = CommandInfoVersion {
     version: 1,
@@ -129,6 +158,10 @@ unsafe extern "C" fn call<C: Command>(
     let result = guarded(
         "a command",
         || {
+            if const { matches!(C::SOURCES, Sources::After(_)) } && context.is_asked_for_keys() {
+                context.name_keys(C::SOURCES, arguments);
+                return OK;
+            }
             C::call(&mut context, arguments);
             OK
         },

@@ -80,8 +80,10 @@ impl Context {
         }
     }
 
-    /// Runs a command of the module, which may replicate itself. Its reply is dropped.
-    pub(crate) fn call(&self, command: &CStr, arguments: &[Str<'_>]) {
+    /// Runs a command of the module, which may replicate itself. Returns its error, or nothing if the
+    /// engine refuses the command.
+    pub(crate) fn call(&self, command: &CStr, arguments: &[Str<'_>]) -> Result<(), Option<String>> {
+        const ERROR: c_int = 1;
         // SAFETY: the context is valid, `!` takes nothing, and `v` takes this number of strings, whose
         // representation is the same.
         let reply = unsafe {
@@ -93,9 +95,24 @@ impl Context {
                 arguments.len(),
             )
         };
-        if !reply.is_null() {
-            // SAFETY: the reply is freed once.
-            unsafe { (self.api.FreeCallReply)(reply) };
+        if reply.is_null() {
+            return Err(None);
+        }
+        // SAFETY: the reply is valid; the text of an error has this length, and is copied before the
+        // reply is freed, once.
+        unsafe {
+            let mut length = 0;
+            let result = match (self.api.CallReplyType)(reply) {
+                ERROR => {
+                    let text = (self.api.CallReplyStringPtr)(reply, &mut length);
+                    let text = (!text.is_null())
+                        .then(|| std::slice::from_raw_parts(text.cast::<u8>(), length));
+                    Err(text.map(|text| String::from_utf8_lossy(text).into_owned()))
+                }
+                _ => Ok(()),
+            };
+            (self.api.FreeCallReply)(reply);
+            result
         }
     }
 
@@ -103,6 +120,14 @@ impl Context {
     pub(crate) fn replicate_verbatim(&self) {
         // SAFETY: the context is valid.
         unsafe { (self.api.ReplicateVerbatim)(self.raw()) };
+    }
+
+    /// Keeps this word of the command out of the slow log and of `MONITOR`, if the engine can.
+    pub(crate) fn redact(&self, index: usize) {
+        if let Some(redact) = self.api.RedactClientCommandArgument {
+            // SAFETY: the context is valid, and the engine checks the index.
+            unsafe { redact(self.raw(), c_int::try_from(index).unwrap_or(c_int::MAX)) };
+        }
     }
 
     /// Notifies clients that watch or cache the key that it has changed.

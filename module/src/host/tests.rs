@@ -1,5 +1,6 @@
 //! Commands without an engine: their replies, and the replicated commands.
 
+mod combined;
 mod effects;
 mod limits;
 mod loads;
@@ -26,10 +27,19 @@ struct Done {
 
 /// Runs the command with these words.
 fn run(key: &mut FakeKey, flags: Flags, words: &[&[u8]]) -> Done {
+    run_with(key, &[], flags, words)
+}
+
+/// Runs the command with these words, which reads these other keys.
+fn run_with(key: &mut FakeKey, others: &[(&str, &FakeKey)], flags: Flags, words: &[&[u8]]) -> Done {
     let effects = RefCell::new(Effects::default());
     let windows = key.windows.clone();
     key.flags = flags;
-    let host = Host::new(words, std::mem::take(key), &effects, &windows);
+    let sources = others
+        .iter()
+        .map(|(name, key)| (name.as_bytes(), fetch(*key)));
+    let sources: Vec<_> = sources.collect();
+    let host = Host::new(words, std::mem::take(key), &sources, &effects, &windows);
     let name = str::from_utf8(words[0]).unwrap();
     let (shape, answer) = match name {
         "CF.MAKE" => (Shape::of_replication(Effect::Make), host.make_as_told()),
@@ -49,7 +59,8 @@ fn run(key: &mut FakeKey, flags: Flags, words: &[&[u8]]) -> Done {
         Word::Own(index) => words[index].to_vec(),
         Word::Bytes(bytes) => bytes.to_vec(),
     };
-    for told in told.iter().filter(|told| told.is_verbatim) {
+    let is_own = |told: &&crate::effects::Told<'_>| told.is_verbatim && told.command.is_empty();
+    for told in told.iter().filter(|told| told.is_verbatim && !is_own(told)) {
         assert_eq!(told.command.to_bytes(), words[0]);
         assert!(
             told.arguments()
@@ -59,6 +70,9 @@ fn run(key: &mut FakeKey, flags: Flags, words: &[&[u8]]) -> Done {
         );
     }
     let words_of = |told: &crate::effects::Told<'_>| {
+        if is_own(&told) {
+            return words.iter().map(|word| word.to_vec()).collect();
+        }
         let name = told.command.to_bytes().to_vec();
         std::iter::once(name)
             .chain(told.arguments().iter().map(word))

@@ -29,6 +29,7 @@ fn commands_have_their_flags_and_categories() {
         ("CF.COUNT", 3, "fast module readonly", "@cuckoo @fast @read"),
         ("CF.DEBUG", 2, "fast module readonly", "@cuckoo @fast @read"),
         ("CF.DEL", 3, "fast module write", "@cuckoo @fast @write"),
+        ("CF.DIGEST", 2, "module readonly", "@cuckoo @read"),
         (
             "CF.EXISTS",
             3,
@@ -42,10 +43,17 @@ fn commands_have_their_flags_and_categories() {
         ("CF.MAKE", 4, "denyoom module write", "@cuckoo @write"),
         ("CF.MADD", -3, "denyoom module write", "@cuckoo @write"),
         ("CF.MDEL", -3, "module write", "@cuckoo @write"),
+        ("CF.MERGE", -3, "denyoom module write", "@cuckoo @write"),
         ("CF.MEXISTS", -3, "module readonly", "@cuckoo @read"),
         ("CF.MTOUCH", -3, "module write", "@cuckoo @write"),
-        ("CF.RESERVE", -3, "denyoom module write", "@cuckoo @write"),
+        (
+            "CF.RESERVE",
+            -3,
+            "denyoom module movablekeys write",
+            "@cuckoo @write",
+        ),
         ("CF.SCANDUMP", 3, "module readonly", "@cuckoo @read"),
+        ("CF.UNION", -3, "denyoom module write", "@cuckoo @write"),
     ];
     let has_categories = ask::<Vec<String>>(&mut client, "ACL CAT").contains(&"cuckoo".into());
     for (name, arity, flags, categories) in expected {
@@ -60,7 +68,11 @@ fn commands_have_their_flags_and_categories() {
         };
         assert_eq!(info[1], Value::Int(arity), "{name}");
         assert_eq!(words(&info[2]), flags, "{name}");
-        assert_eq!(info[3..6], [1, 1, 1].map(Value::Int), "{name}");
+        let last = match name {
+            "CF.MERGE" | "CF.UNION" => -1,
+            _ => 1,
+        };
+        assert_eq!(info[3..6], [1, last, 1].map(Value::Int), "{name}");
         if has_categories {
             assert_eq!(words(&info[6]), categories, "{name}");
         }
@@ -99,6 +111,15 @@ fn commands_describe_their_arguments() {
         [
             "key key",
             "CAPACITY capacity integer optional",
+            "BUCKETSIZE bucketsize integer optional",
+            "MAXITERATIONS maxiterations integer optional",
+            "EXPANSION expansion integer optional",
+            "ERROR rate double optional",
+            "MAXCAPACITY maxcapacity integer optional",
+            "WINDOW seconds integer optional",
+            "EPOCHS epochs integer optional",
+            "COUNTERS bits integer optional",
+            "SEED seed integer optional",
             "NOCREATE nocreate pure-token optional",
             "ITEMS item string multiple",
         ]
@@ -116,6 +137,8 @@ fn commands_describe_their_arguments() {
             "WINDOW seconds integer optional",
             "EPOCHS epochs integer optional",
             "COUNTERS bits integer optional",
+            "SEED seed integer optional",
+            "LIKE source key optional",
         ]
     );
     assert_eq!(

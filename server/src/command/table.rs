@@ -8,7 +8,7 @@ use super::{
     Keys, Subcommand, subcommands,
 };
 use crate::store::Store;
-use guira_commands::{COMMAND_COUNT, commands};
+use guira_commands::{COMMAND_COUNT, Sources, commands};
 
 const NONE: Keys = Keys::NONE;
 const ONE: Keys = Keys::ONE;
@@ -135,12 +135,20 @@ const fn of_filters(command: &guira_commands::Command<Store>) -> Command {
         },
         cost: match command.cost {
             Takes::Constant | Takes::PerItem | Takes::Allocation => Cost::Short,
-            Takes::Growth | Takes::Snapshot => Cost::Long,
+            Takes::Growth | Takes::Snapshot | Takes::Filters => Cost::Long,
         },
-        keys: Keys::ONE,
+        keys: match command.sources {
+            Sources::None | Sources::After(_) => Keys::ONE,
+            Sources::Rest => Keys::ALL,
+        },
+        sources: match command.sources {
+            Sources::After(_) => command.sources,
+            _ => Sources::None,
+        },
         in_transaction: InTransaction::Queued,
         is_open: false,
         is_secret: false,
+        secret: command.secret,
         together: command.together,
         subcommands: &[],
         is_on_filter: true,
@@ -165,9 +173,11 @@ const fn row(
         access,
         cost,
         keys,
+        sources: Sources::None,
         in_transaction,
         is_open: false,
         is_secret: false,
+        secret: None,
         together: None,
         subcommands: &[],
         is_on_filter: false,

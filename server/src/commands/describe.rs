@@ -92,7 +92,9 @@ fn keys(commands: &Enabled, words: Args<'_>) -> Reply {
     if !command.takes(words.len()) {
         return Reply::error("ERR Invalid number of arguments specified for command");
     }
-    let keys: Vec<_> = command.keys.of(words).map(Reply::try_bulk).collect();
+    let keys = command.keys.of(words);
+    let sources = command.sources.of(words).iter().copied();
+    let keys: Vec<_> = keys.chain(sources).map(Reply::try_bulk).collect();
     match keys.is_empty() {
         true => Reply::error("ERR The command has no key arguments"),
         false => Reply::Array(keys),

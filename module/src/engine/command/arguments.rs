@@ -41,7 +41,7 @@ impl Arguments {
                 name: text(argument.name),
                 kind: kind(argument.kind),
                 key_spec: match argument.kind {
-                    // A command has one key.
+                    // A command has one specification of keys.
                     ArgumentKind::Key => 0,
                     _ => -1,
                 },

@@ -131,18 +131,16 @@ fn a_load_of_a_window_is_charged_for_its_table() {
     let (store, _) = with_a_key();
     assert!(store.keyspace.delete(b"k"));
     let wanted = guira_commands::Wanted {
-        options: Options {
-            capacity: 10_000,
-            expansion: 0,
-            ..Options::default()
-        },
-        max_capacity: None,
-        reach: 0,
         window: Some(Window {
             length: Duration::from_secs(3600),
             epochs: None,
         }),
-        counter_bits: None,
+        ..Options {
+            capacity: 10_000,
+            expansion: 0,
+            ..Options::default()
+        }
+        .into()
     };
     let filter = store.keyspace.reserve(b"k", &wanted).unwrap();
     let table = 8 * filter.buckets() as u64;

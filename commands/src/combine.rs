@@ -1,0 +1,282 @@
+//! Commands on several filters: they combine the filter of a key with those of other keys.
+//!
+//! A filter can lack room for the copies of another one, which is known only in the end. So each command
+//! first combines a copy of the filter. If that fails, nothing has changed.
+
+use crate::{
+    Answer, Args, Filter, MakeError, Reply, Store,
+    cf::{OUT_OF_MEMORY, full},
+    filter::CombineError,
+    store::{filter_of, get, get_to_read},
+};
+use guira::{InsertError, MergeError};
+use sha2::{Digest, Sha256};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use thiserror::Error;
+
+/// The maximum time for which a command is repeated that meets other commands.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The number of bytes of a digest.
+const DIGEST_BYTES: usize = 16;
+
+/// The number of bytes of a key that an error repeats.
+const REPEATED: usize = 128;
+
+/// A way to combine a filter with another one.
+struct Way {
+    combine: fn(&Filter, &Filter) -> Result<(), CombineError>,
+    /// The number of items that there are at least, of the numbers before.
+    items: fn(usize, usize) -> usize,
+    /// True if the same call again does the rest of what a call has begun.
+    is_repeatable: bool,
+}
+
+const MERGE: Way = Way {
+    combine: Filter::merge,
+    items: usize::saturating_add,
+    is_repeatable: false,
+};
+
+const UNION: Way = Way {
+    combine: Filter::union_with,
+    items: usize::max,
+    is_repeatable: true,
+};
+
+/// What a command on several filters takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// The slots of all its filters.
+    pub slots: usize,
+    /// The bytes that it takes in addition, about.
+    pub bytes: usize,
+}
+
+/// The reason why filters were not combined. Nothing has changed, except for [`Begun`](Self::Begun).
+#[derive(Debug, Error)]
+enum Refused {
+    #[error("ERR source and destination objects are the same")]
+    Same,
+    #[error("ERR the key '{0}' does not exist")]
+    NotFound(String),
+    #[error(
+        "ERR '{source_key}' does not combine with '{key}': {why}; make one of them by CF.RESERVE with LIKE \
+         and the other key"
+    )]
+    Unlike {
+        key: String,
+        source_key: String,
+        why: String,
+    },
+    #[error("OOM {0}")]
+    Memory(String),
+    #[error("{why}: {copies} copies of '{source_key}' were added before, and {next}")]
+    Begun {
+        source_key: String,
+        copies: usize,
+        why: String,
+        next: &'static str,
+    },
+}
+
+impl From<Refused> for Reply {
+    fn from(refused: Refused) -> Self {
+        Self::Error(refused.to_string().into())
+    }
+}
+
+/// `CF.MERGE destination source [source]...`
+pub(crate) fn merge<S: Store>(store: &S, args: Args<'_>) -> Answer {
+    combine(store, args, &MERGE)
+}
+
+/// `CF.UNION destination source [source]...`
+pub(crate) fn union<S: Store>(store: &S, args: Args<'_>) -> Answer {
+    combine(store, args, &UNION)
+}
+
+/// `CF.DIGEST key`
+pub(crate) fn digest<S: Store>(store: &S, args: Args<'_>) -> Answer {
+    let &[_, key] = args else {
+        return Err(Reply::wrong_arity(args[0]));
+    };
+    let kept = get_to_read(store, key)?.ok_or(Reply::error("ERR not found"))?;
+    // The seed of a filter could be computed from the digest of the library.
+    let digest = Sha256::digest(filter_of(&kept).digest().to_le_bytes());
+    let digits = digest[..DIGEST_BYTES]
+        .iter()
+        .map(|byte| format!("{byte:02x}"));
+    Ok(Reply::bulk(digits.collect::<String>()))
+}
+
+/// The filter of a key that the command reads.
+pub(crate) fn source<S: Store>(store: &S, key: &[u8]) -> Result<Arc<S::Kept>, Reply> {
+    Ok(store
+        .source(key)?
+        .ok_or_else(|| Refused::NotFound(shown(key)))?)
+}
+
+/// What an error repeats of a key.
+fn shown(key: &[u8]) -> String {
+    key[..key.len().min(REPEATED)].escape_ascii().to_string()
+}
+
+/// A filter that is read, with its key.
+type Source<'a, S> = (&'a [u8], Arc<<S as Store>::Kept>);
+
+fn combine<S: Store>(store: &S, args: Args<'_>, way: &Way) -> Answer {
+    let [_, key, keys @ ..] = args else {
+        return Err(Reply::wrong_arity(args[0]));
+    };
+    if keys.is_empty() {
+        return Err(Reply::wrong_arity(args[0]));
+    }
+    if keys.contains(key) {
+        return Err(Refused::Same.into());
+    }
+    if store.refuses_growth() {
+        return Err(OUT_OF_MEMORY);
+    }
+    let mut kept = get(store, key)?;
+    let sources = keys.iter().map(|&key| Ok((key, source(store, key)?)));
+    let sources: Vec<Source<'_, S>> = sources.collect::<Result<_, Reply>>()?;
+    loop {
+        if let Some(kept) = kept {
+            return combine_into(store, key, &kept, &sources, way);
+        }
+        let (_, first) = &sources[0];
+        let filter = combined(store, key, filter_of(first), &sources[1..], way, 0)?;
+        match store.put(key, filter) {
+            // Another client was faster.
+            Err(MakeError::Exists) => kept = get(store, key)?,
+            made => {
+                store.combined(key, &*made?);
+                return Ok(Reply::OK);
+            }
+        }
+    }
+}
+
+/// Combines the filter of `key` with others, while other commands use it.
+fn combine_into<S: Store>(
+    store: &S,
+    key: &[u8],
+    kept: &Arc<S::Kept>,
+    sources: &[Source<'_, S>],
+    way: &Way,
+) -> Answer {
+    let filter = filter_of(kept);
+    drop(combined(
+        store,
+        key,
+        filter,
+        sources,
+        way,
+        filter.memory_usage(),
+    )?);
+    // Expired copies may occupy slots.
+    filter.sweep();
+    for (name, source) in sources {
+        let done = one(store, filter, filter_of(source), way);
+        store.combined(key, kept);
+        done.map_err(|error| refusal(key, name, filter, error, Some(way)))?;
+    }
+    Ok(Reply::OK)
+}
+
+/// A copy of a filter, combined with others. The filter of `key` takes `before` bytes, if it exists, and
+/// is to become like the copy.
+fn combined<S: Store>(
+    store: &S,
+    key: &[u8],
+    filter: &Filter,
+    sources: &[Source<'_, S>],
+    way: &Way,
+    before: usize,
+) -> Result<Filter, Reply> {
+    let others = sources.iter().map(|(_, kept)| filter_of(kept));
+    let items = others.clone().map(Filter::in_use);
+    let bytes = filter.bytes_with(items.fold(filter.in_use(), way.items));
+    store.may_combine(Work {
+        slots: others
+            .map(Filter::slots)
+            .fold(filter.slots(), usize::saturating_add),
+        bytes: match before {
+            0 => bytes,
+            before => bytes.saturating_add(bytes.saturating_sub(before)),
+        },
+    })?;
+    let copy = filter.duplicate();
+    let copy = copy.map_err(|error| Refused::Memory(error.to_string()))?;
+    copy.sweep();
+    for (name, kept) in sources {
+        let done = one(store, &copy, filter_of(kept), way);
+        done.map_err(|error| refusal(key, name, &copy, error, None))?;
+    }
+    if store.is_strict() && copy.in_use() > copy.most_items() {
+        return Err(full(&copy, InsertError::Full));
+    }
+    Ok(copy)
+}
+
+/// Combines two filters, if necessary again.
+fn one<S: Store>(
+    store: &S,
+    filter: &Filter,
+    other: &Filter,
+    way: &Way,
+) -> Result<(), CombineError> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match (way.combine)(filter, other) {
+            Err(CombineError::Merge(MergeError::Insert { error, .. }))
+                if way.is_repeatable
+                    && error.is_transient()
+                    && Instant::now() < until
+                    && store.wait() => {}
+            done => return done,
+        }
+    }
+}
+
+/// The reply to an error. The filter is that of a key if there is a `way`, and otherwise a copy.
+#[cold]
+fn refusal(
+    key: &[u8],
+    source: &[u8],
+    filter: &Filter,
+    error: CombineError,
+    way: Option<&Way>,
+) -> Reply {
+    let (key, source_key) = (shown(key), shown(source));
+    let why = match error {
+        CombineError::Merge(MergeError::Insert { merged, error }) => {
+            let (Some(way), Reply::Error(why)) = (way, full(filter, error)) else {
+                return full(filter, error);
+            };
+            return Refused::Begun {
+                source_key,
+                copies: merged,
+                why: why.into_owned(),
+                next: match way.is_repeatable {
+                    true => "the same command adds the rest",
+                    false => "stay",
+                },
+            }
+            .into();
+        }
+        // The library's text has hashes, which would tell of the seeds.
+        CombineError::Merge(MergeError::Hasher { .. }) => "their seeds differ".into(),
+        error => error.to_string(),
+    };
+    Refused::Unlike {
+        key,
+        source_key,
+        why,
+    }
+    .into()
+}
