@@ -35,7 +35,7 @@ fn filters_stay_within_the_limit() {
         ),
         (
             "CF.RESERVE k 1000 MAXCAPACITY 1000000000",
-            "OOM with MAXCAPACITY items the filter needs 1333333328 bytes, and \
+            "OOM with MAXCAPACITY items the filter needs 1704537624 bytes, and \
              guira.max-filter-bytes is 134217728",
         ),
     ];
