@@ -17,6 +17,9 @@ use std::{
 /// Items for which filters are made: with four slots a bucket, 88.5 % of 2^16 slots.
 const ITEMS: u64 = 58_000;
 
+/// A filter that accepts this number of items, more than 2^17, does not refuse.
+const MOST: u64 = ITEMS * 23 / 10;
+
 /// The answer of a package that has no such operation.
 const NONE: &str = "–";
 
@@ -29,7 +32,9 @@ fn key(number: u64) -> u64 {
 
 /// How many of these keys the filter denies.
 fn missing(filter: &dyn Filter, numbers: impl Iterator<Item = u64>) -> u64 {
-    numbers.filter(|&number| !filter.contains(&key(number))).count() as u64
+    numbers
+        .filter(|&number| !filter.contains(&key(number)))
+        .count() as u64
 }
 
 /// The answers, or that the package panics.
@@ -56,14 +61,20 @@ pub fn full(peer: &Peer) -> [String; 3] {
             true => missing(&*filter, 0..first).to_string(),
             false => "refuses".into(),
         };
-        let accepted = first + fill(&mut *filter, first..2 * ITEMS);
-        if accepted == 2 * ITEMS {
+        let accepted = first + fill(&mut *filter, first..MOST);
+        if accepted == MOST {
             return ["never".into(), lost, NONE.into()];
         }
-        let whole = if filter.load(0).is_some() { "" } else { " of the items" };
-        let load = filter.load(accepted).unwrap_or(accepted as f64 / ITEMS as f64);
+        let whole = if filter.load(0).is_some() {
+            ""
+        } else {
+            " of the items"
+        };
+        let load = filter
+            .load(accepted)
+            .unwrap_or(accepted as f64 / ITEMS as f64);
         let (mut kept, mut refused) = ((0..accepted).collect::<Vec<_>>(), 1);
-        for number in accepted + 1..2 * ITEMS {
+        for number in accepted + 1..MOST {
             match filter.insert(&key(number)) {
                 true => kept.push(number),
                 false => refused += 1,
@@ -73,21 +84,31 @@ pub fn full(peer: &Peer) -> [String; 3] {
             }
         }
         let lost_at_refusals = missing(&*filter, kept.into_iter());
-        [format!("{:.1} %{whole}", 100.0 * load), lost, format!("{lost_at_refusals} of {refused}")]
+        [
+            format!("{:.1} %{whole}", 100.0 * load),
+            lost,
+            format!("{lost_at_refusals} of {refused}"),
+        ]
     })
 }
 
 /// How many copies of a key it holds, asked by deleting them.
 pub fn copies(peer: &Peer) -> String {
-    const MOST: usize = 100;
+    const TRIES: usize = 100;
     answer(|| {
         let mut filter = (peer.make)(ITEMS as usize);
-        (0..MOST).take_while(|_| filter.insert(&key(0))).count();
+        (0..TRIES).take_while(|_| filter.insert(&key(0))).count();
         if filter.remove(&key(1)).is_none() {
             return NONE.into();
         }
-        let copies = (0..MOST).take_while(|_| filter.remove(&key(0)) == Some(true)).count();
-        if copies == MOST { format!("{MOST} or more") } else { copies.to_string() }
+        let copies = (0..TRIES)
+            .take_while(|_| filter.remove(&key(0)) == Some(true))
+            .count();
+        if copies == TRIES {
+            format!("{TRIES} or more")
+        } else {
+            copies.to_string()
+        }
     })
 }
 
@@ -95,8 +116,11 @@ pub fn copies(peer: &Peer) -> String {
 pub fn deletes(peer: &Peer) -> String {
     answer(|| {
         let mut filter = (peer.make)(ITEMS as usize);
-        let accepted: Vec<u64> = (0..ITEMS).filter(|&number| filter.insert(&key(number))).collect();
-        let (deleted, kept): (Vec<u64>, Vec<u64>) = accepted.iter().partition(|&number| number % 2 == 0);
+        let accepted: Vec<u64> = (0..ITEMS)
+            .filter(|&number| filter.insert(&key(number)))
+            .collect();
+        let (deleted, kept): (Vec<u64>, Vec<u64>) =
+            accepted.iter().partition(|&number| number % 2 == 0);
         let mut failed = 0;
         for &number in &deleted {
             match filter.remove(&key(number)) {
@@ -125,7 +149,7 @@ fn two_threads<T: Send>(work: impl Fn(u64) -> T + Sync) -> [T; 2] {
 
 /// Two threads add the same keys at the same time: how many keys have two winners, or none.
 pub fn winners(peer: &Peer) -> String {
-    const RACES: u64 = 64_000;
+    const RACES: u64 = 50_000;
     answer(|| {
         let filter = (peer.make)(ITEMS as usize);
         let Some(shared) = filter.shared() else {
@@ -134,9 +158,13 @@ pub fn winners(peer: &Peer) -> String {
         let arrived = AtomicU64::new(0);
         let won = two_threads(|_| {
             let race = |number| {
-                if number % 64 == 0 {
-                    arrived.fetch_add(1, Ordering::AcqRel);
-                    while arrived.load(Ordering::Acquire) < 2 * (number / 64 + 1) {
+                arrived.fetch_add(1, Ordering::AcqRel);
+                for spins in 0_u64.. {
+                    if arrived.load(Ordering::Acquire) >= 2 * (number + 1) {
+                        break;
+                    }
+                    // The other thread has no core to arrive on.
+                    if spins > 2000 {
                         thread::yield_now();
                     }
                 }
@@ -149,7 +177,9 @@ pub fn winners(peer: &Peer) -> String {
         };
         let count = |winners| {
             let pairs = first.iter().zip(&second);
-            pairs.filter(|&(&a, &b)| u8::from(a) + u8::from(b) == winners).count()
+            pairs
+                .filter(|&(&a, &b)| u8::from(a) + u8::from(b) == winners)
+                .count()
         };
         let share = |winners| 100.0 * count(winners) as f64 / RACES as f64;
         match count(2) {
@@ -202,8 +232,16 @@ pub fn together(peer: &Peer) -> String {
         };
         let seen = two_threads(|thread| come_and_go(shared, thread, INSERTS));
         let sum = |of: fn(&Seen) -> u64| seen.iter().map(of).sum::<u64>();
-        let (missed, failed, refused) = (sum(|it| it.missed), sum(|it| it.failed), sum(|it| it.refused));
-        let refusals = if refused == 0 { String::new() } else { format!("; {refused} refused") };
+        let (missed, failed, refused) = (
+            sum(|it| it.missed),
+            sum(|it| it.failed),
+            sum(|it| it.refused),
+        );
+        let refusals = if refused == 0 {
+            String::new()
+        } else {
+            format!("; {refused} refused")
+        };
         match missed + failed {
             0 => format!("nothing{refusals}"),
             _ => format!("{missed} missed, {failed} fail{refusals}"),
@@ -219,8 +257,12 @@ pub fn weak(peer: &Peer, shift: u32) -> String {
     };
     answer(|| {
         let mut filter = make(KEYS as usize);
-        let accepted = (0..KEYS).take_while(|number| filter.insert(&(number << shift))).count();
-        let found = (KEYS..2 * KEYS).filter(|number| filter.contains(&(number << shift))).count();
+        let accepted = (0..KEYS)
+            .take_while(|number| filter.insert(&(number << shift)))
+            .count();
+        let found = (KEYS..2 * KEYS)
+            .filter(|number| filter.contains(&(number << shift)))
+            .count();
         let share = 100.0 * found as f64 / KEYS as f64;
         match accepted as u64 == KEYS {
             true => format!("{share:.1} %"),
@@ -236,7 +278,9 @@ pub fn saved(peer: &Peer) -> String {
     }
     answer(|| {
         let mut filter = (peer.make)(ITEMS as usize);
-        let accepted = (0..ITEMS / 2).filter(|&number| filter.insert(&key(number))).count();
+        let accepted = (0..ITEMS / 2)
+            .filter(|&number| filter.insert(&key(number)))
+            .count();
         let name = format!("oracle-saved-{}-{}", std::process::id(), peer.package);
         let path = std::env::temp_dir().join(name);
         if !filter.save(&path) {
@@ -247,7 +291,11 @@ pub fn saved(peer: &Peer) -> String {
         // `cuckoofilter-mmap` deletes the file when it is closed, as it does with its own.
         let _ = std::fs::remove_file(&path);
         let output = output.expect("this program runs once more");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         let found = String::from_utf8_lossy(&output.stdout);
         match found.trim() == accepted.to_string() {
             true => "all".into(),

@@ -16,15 +16,26 @@ const HEAD: &str = include_str!("../page.md.in");
 
 /// The columns of the table, in the order of [`row`].
 const COLUMNS: [&str; 12] = [
-    "package", "load at the first refusal", "lost without a refusal", "lost at refusals", "copies",
-    "deletes at 88 %", "racing inserts: winners", "two threads lose", "weak hash, `i`", "weak hash, `i << 32`",
-    "bits of the capacity", "saved: found",
+    "package",
+    "load at the first refusal",
+    "lost without a refusal",
+    "lost at refusals",
+    "copies",
+    "deletes at 88 %",
+    "racing inserts: winners",
+    "two threads lose",
+    "weak hash, `i`",
+    "weak hash, `i << 32`",
+    "bits of the capacity",
+    "saved: found",
 ];
 
 /// The version of a package in the lock file.
 fn version(package: &str) -> &'static str {
     let entry = format!("name = \"{package}\"\nversion = \"");
-    let (_, rest) = LOCK.split_once(&entry).expect("the lock file has each package");
+    let (_, rest) = LOCK
+        .split_once(&entry)
+        .expect("the lock file has each package");
     rest.split('"').next().expect("a version ends")
 }
 
@@ -47,7 +58,10 @@ fn row(peer: &peers::Peer) -> [String; 12] {
 }
 
 fn output(program: &str, options: &[&str]) -> String {
-    let output = Command::new(program).args(options).output().expect("a program of the system");
+    let output = Command::new(program)
+        .args(options)
+        .output()
+        .expect("a program of the system");
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
@@ -55,14 +69,25 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let peers = peers::all();
     if let [package, path] = &arguments[..] {
-        let peer = peers.iter().find(|peer| peer.package == package).expect("the name of a package");
+        let peer = peers
+            .iter()
+            .find(|peer| peer.package == package)
+            .expect("the name of a package");
         return println!("{}", ask::found_in(peer, Path::new(path)));
     }
     // A package that panics is named in the table.
     std::panic::set_hook(Box::new(|_| ()));
     let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
-    print!("{}", HEAD.replace("{date}", &output("date", &["-u", "+%F"])).replace("{rustc}", &output("rustc", &["--version"])));
-    println!("{}\n|{}", line(&COLUMNS.map(String::from)), "---|".repeat(COLUMNS.len()));
+    print!(
+        "{}",
+        HEAD.replace("{date}", &output("date", &["-u", "+%F"]))
+            .replace("{rustc}", &output("rustc", &["--version"]))
+    );
+    println!(
+        "{}\n|{}",
+        line(&COLUMNS.map(String::from)),
+        "---|".repeat(COLUMNS.len())
+    );
     for peer in &peers {
         println!("{}", line(&row(peer)));
     }

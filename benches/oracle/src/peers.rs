@@ -100,7 +100,12 @@ shared_filter!([H: Hasher + Default + Sync] Atomic<H>, |it, key|
 
 fn atomic<H: Hasher + Default + Sync + 'static>(items: usize) -> Box<dyn Filter> {
     let builder = atomic_cuckoo_filter::CuckooFilterBuilder::<H>::default();
-    Box::new(builder.capacity(items).build().expect("a valid configuration"))
+    Box::new(
+        builder
+            .capacity(items)
+            .build()
+            .expect("a valid configuration"),
+    )
 }
 
 type Expiring<H> = expiring_atomic_filter::ExpiringAtomicFilter<H>;
@@ -125,15 +130,15 @@ type ClockState = cuckoo_clock::ExportableRandomState;
 
 // A fingerprint that comes back was put out of the filter.
 shared_filter!([] Clock<ClockState>, |it, key|
-    insert it.insert(key).is_none(),
-    contains it.contains(key),
-    remove it.remove(key),
-    load |items| items as f64 / (it.get_bucket_count() * 4) as f64,
-    save |path| {
-        let mut bytes = Vec::new();
-        it.exporter().write_to(&mut bytes).expect("memory");
-        write(path, &bytes)
-    });
+insert it.insert(key).is_none(),
+contains it.contains(key),
+remove it.remove(key),
+load |items| items as f64 / (it.get_bucket_count() * 4) as f64,
+save |path| {
+    let mut bytes = Vec::new();
+    it.exporter().write_to(&mut bytes).expect("memory");
+    write(path, &bytes)
+});
 
 // Named in full, here and below, because the method of `Filter` takes `&mut self`, as `it` is.
 filter!([] Clock<Weak>, |it, key|
@@ -150,14 +155,14 @@ type Plain<H> = cuckoofilter::CuckooFilter<H>;
 
 // An error means that another item was put out for this one. Each slot has a byte.
 filter!([H: Hasher + Default] Plain<H>, |it, key|
-    insert it.add(key).is_ok(),
-    contains it.contains(key),
-    remove it.delete(key),
-    load |items| items as f64 / it.export().values.len() as f64,
-    save |path| {
-        let exported = it.export();
-        write_json(path, &(exported.values, exported.length))
-    });
+insert it.add(key).is_ok(),
+contains it.contains(key),
+remove it.delete(key),
+load |items| items as f64 / it.export().values.len() as f64,
+save |path| {
+    let exported = it.export();
+    write_json(path, &(exported.values, exported.length))
+});
 
 fn load_plain(path: &Path) -> Box<dyn Filter> {
     let (values, length) = serde_json::from_slice(&read(path)).expect("the pair that was saved");
@@ -185,13 +190,20 @@ fn mapped(items: usize) -> Box<dyn Filter> {
     let number = MADE.fetch_add(1, Ordering::Relaxed);
     let path = std::env::temp_dir().join(format!("oracle-{}-{number}", std::process::id()));
     let built = cuckoofilter_mmap::CuckooFilterBuilder::new(items).build(&path);
-    mapped_from(built.expect("a file in the folder of temporary files"), path)
+    mapped_from(
+        built.expect("a file in the folder of temporary files"),
+        path,
+    )
 }
 
 fn mapped_from(filter: cuckoofilter_mmap::CuckooFilter<u64>, path: PathBuf) -> Box<dyn Filter> {
     let capacity = filter.capacity();
     let filter = cuckoofilter_mmap::ConcurrentCuckooFilter::new(filter);
-    Box::new(Mapped { filter, capacity, path })
+    Box::new(Mapped {
+        filter,
+        capacity,
+        path,
+    })
 }
 
 fn load_mapped(path: &Path) -> Box<dyn Filter> {
@@ -226,15 +238,17 @@ filter!([] Scalable<Identity>, |it, key|
     contains it.contains(key));
 
 fn scalable_weak(items: usize) -> Box<dyn Filter> {
-    let builder = scalable_cuckoo_filter::ScalableCuckooFilterBuilder::new().initial_capacity(items);
-    let builder = builder.false_positive_probability(RATE).hasher(Identity::default());
+    let builder =
+        scalable_cuckoo_filter::ScalableCuckooFilterBuilder::new().initial_capacity(items);
+    let builder = builder
+        .false_positive_probability(RATE)
+        .hasher(Identity::default());
     Box::new(builder.finish::<u64>())
 }
 
-type Listed<B> = probabilistic_collections::cuckoo::CuckooFilter<u64, B>;
-type ListedState = probabilistic_collections::SipHasherBuilder;
+type Listed = probabilistic_collections::cuckoo::CuckooFilter<u64>;
 
-filter!([] Listed<ListedState>, |it, key|
+filter!([] Listed, |it, key|
     insert {
         it.insert(key);
         true
@@ -248,13 +262,6 @@ filter!([] Listed<ListedState>, |it, key|
     load |items| items as f64 / (it.bucket_len() * it.entries_per_index()) as f64,
     save |path| write_json(path, it));
 
-filter!([] Listed<Weak>, |it, key|
-    insert {
-        it.insert(key);
-        true
-    },
-    contains it.contains(key));
-
 type Packed<B> = pdatastructs::filters::cuckoofilter::CuckooFilter<u64, StdRng, B>;
 
 filter!([B: BuildHasher + Clone + Eq] Packed<B>, |it, key|
@@ -265,7 +272,12 @@ filter!([B: BuildHasher + Clone + Eq] Packed<B>, |it, key|
 
 fn packed<B: BuildHasher + Clone + Eq + Default + 'static>(items: usize) -> Box<dyn Filter> {
     let random = StdRng::seed_from_u64(1);
-    Box::new(Packed::with_properties_and_hash_4(RATE, items, random, B::default()))
+    Box::new(Packed::with_properties_and_hash_4(
+        RATE,
+        items,
+        random,
+        B::default(),
+    ))
 }
 
 type Quotient<S> = qfilter::Filter<Box<[u8]>, S>;
@@ -375,12 +387,10 @@ pub fn all() -> Vec<Peer> {
         },
         Peer {
             package: "probabilistic-collections",
-            make: |items| Box::new(Listed::<ListedState>::new(items)),
-            make_weak: Some(|items| {
-                Box::new(Listed::with_hashers(items, [Weak::default(), Weak::default()]))
-            }),
-            load: Some(read_json::<Listed<ListedState>>),
-            argument_bits: bits(Listed::<ListedState>::new),
+            make: |items| Box::new(Listed::new(items)),
+            make_weak: None, // it takes two hashers that differ
+            load: Some(read_json::<Listed>),
+            argument_bits: bits(Listed::new),
         },
         Peer {
             package: "pdatastructs",
@@ -403,7 +413,11 @@ pub fn all() -> Vec<Peer> {
             package: "fastbloom",
             make: |items| Box::new(Fast::with_false_pos(RATE).expected_items(items)),
             make_weak: Some(|items| {
-                Box::new(Fast::with_false_pos(RATE).hasher(Weak::default()).expected_items(items))
+                Box::new(
+                    Fast::with_false_pos(RATE)
+                        .hasher(Weak::default())
+                        .expected_items(items),
+                )
             }),
             load: Some(read_json::<Fast<fastbloom::DefaultHasher>>),
             argument_bits: bits(Fast::<fastbloom::DefaultHasher>::with_num_bits),
