@@ -270,12 +270,17 @@ filter!([B: BuildHasher + Clone + Eq] Packed<B>, |it, key|
     remove it.delete(key),
     load |items| items as f64 / (it.n_buckets() * it.bucketsize()) as f64);
 
+// Made by its rate, the filter has at least 16 times the slots.
 fn packed<B: BuildHasher + Clone + Eq + Default + 'static>(items: usize) -> Box<dyn Filter> {
-    let random = StdRng::seed_from_u64(1);
-    Box::new(Packed::with_properties_and_hash_4(
-        RATE,
-        items,
+    let (random, buckets) = (
+        StdRng::seed_from_u64(1),
+        items.div_ceil(4).next_power_of_two(),
+    );
+    Box::new(Packed::with_params_and_hash(
         random,
+        4,
+        buckets,
+        12,
         B::default(),
     ))
 }
