@@ -98,13 +98,12 @@ pub fn copies(peer: &Peer) -> String {
     answer(|| {
         let mut filter = (peer.make)(ITEMS as usize);
         (0..TRIES).take_while(|_| filter.insert(&key(0))).count();
-        if filter.remove(&key(1)).is_none() {
-            return NONE.into();
-        }
         let copies = (0..TRIES)
             .take_while(|_| filter.remove(&key(0)) == Some(true))
             .count();
-        if copies == TRIES {
+        if filter.remove(&key(0)).is_none() {
+            NONE.into()
+        } else if copies == TRIES {
             format!("{TRIES} or more")
         } else {
             copies.to_string()
@@ -168,9 +167,14 @@ pub fn winners(peer: &Peer) -> String {
                         thread::yield_now();
                     }
                 }
-                shared.insert_unique(&key(number))
+                // A thread that ended here would leave the other one waiting.
+                catch_unwind(AssertUnwindSafe(|| shared.insert_unique(&key(number))))
             };
-            (0..RACES).map(race).collect::<Option<Vec<bool>>>()
+            (0..RACES).map(race).collect::<Vec<_>>()
+        });
+        let won = won.map(|answers| {
+            let answers = answers.into_iter().map(|answer| answer.expect("no panic"));
+            answers.collect::<Option<Vec<bool>>>()
         });
         let [Some(first), Some(second)] = won else {
             return NONE.into();
