@@ -4,7 +4,7 @@
 # Run on 2026-11-28 with duckdb 2.0.1 and pyarrow 26.0.1.
 # Guess: a type that the reader widens is hashed as the file has it, or its filter is ignored.
 # Seen: DuckDB reads a column of 16-bit floats as FLOAT. `x = 1.5` finds the row in a file without a filter,
-# and none in the same file with one, because 4 bytes are hashed where the writer hashed 2. Integers of 8
+# and not in the same file with one: 4 bytes are hashed, the writer has hashed 2. Integers of 8
 # and 16 bits, which Parquet itself widens, decimals, dates, texts and UUIDs are found in both files.
 #
 # For users of filters: a filter that is stored beside data answers for the bytes of its writer. Each type

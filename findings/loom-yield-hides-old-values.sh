@@ -5,7 +5,7 @@
 # Guess: a yield is a point where the scheduler may switch, and changes nothing about what a load can read.
 # Seen: a thread stores x, then a flag, both Relaxed. A reader has read x, then sees the flag, and reads
 # x again: loom explores the old and the new value. With a yield before the second load, as in a loop
-# that retries, it explores only the new one if the reader has seen the old one, or has made the atomic.
+# that retries, it explores only the new one. So it does if the reader has made the atomic.
 #
 # For users of filters: a lookup without locks retries after a lost race, and a model of it must yield, or
 # loom never ends. A fault that needs the same old value in two attempts is then in no execution. Count on

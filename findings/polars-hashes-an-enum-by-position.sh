@@ -7,8 +7,8 @@
 # Enum of (b, a) it is another. A Categorical has hashes of its own, which are not those of its texts.
 # `is_in` and joins compare the texts: "b" of the first Enum is in a column of texts.
 #
-# For users of filters: hashes of an Enum column, put into a filter that outlives the schema, find items that were
-# never there, and miss items after the Enum has got a new first category. Cast to String before `hash`.
+# For users of filters: a filter of such hashes finds items of other columns that were never inserted. After
+# the Enum has a new first category, it misses all the others. Cast to String before `hash`.
 . "$(dirname "$0")/lib/python.sh"
 python_with polars==2.1.0 <<'PROGRAM'
 import polars as pl

@@ -5,10 +5,10 @@
 # Guess: it says no to deleted keys at any time, up to the rate of its filter; a flush changes no answer.
 # Seen: of 1000 deleted keys 0 may exist. After a flush all 1000 may exist, beside 7 of 1000 absent ones. After
 # a compaction 0 may exist. A deletion is an entry of the new file, so the filter of that file has the
-# deleted key, and only the block behind it, if it is in the cache, says that it is a deletion.
+# deleted key. Only the block behind it, if it is in the cache, says that it is a deletion.
 #
-# For users of filters: in a store that has a filter for each file, each deleted key is a false positive until
-# it is compacted: a table of sessions or tokens, of which most are deleted, asks the disk for them.
+# For users of filters: where each file has a filter, a deleted key is a false positive until a compaction.
+# So a table of sessions or tokens, most of them deleted, asks the disk for them.
 # A filter that can delete, in front of the store, says no at once.
 . "$(dirname "$0")/lib/python.sh"
 python_with rocksdict==0.3.29 <<'PROGRAM'
