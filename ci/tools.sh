@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks that need tools which cargo builds from source: the public interface of the library, the licences
-# and sources of the dependencies, and whether the fuzz targets compile. Takes three minutes on two cores.
+# and sources of the dependencies, and whether the fuzz targets and the oracle of other filters compile. Takes three minutes on two cores.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,3 +23,6 @@ export CUSTOM_LIBFUZZER_PATH=/nowhere/libfuzzer.a
 for fuzz in fuzz capi/fuzz module/fuzz server/fuzz; do
     cargo check --locked --manifest-path "$fuzz/Cargo.toml" --target-dir target/fuzz
 done
+
+printf '\n== the oracle of other filters\n'
+cargo check --locked --manifest-path benches/oracle/Cargo.toml --target-dir target/oracle

@@ -8,5 +8,6 @@ trap 'rm -rf "$work"' EXIT
 python_with() {
     python3 -m venv "$work/venv"
     "$work/venv/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: "$@"
-    (cd "$work" && "$work/venv/bin/python" -)
+    cat >"$work/program.py" # a file, because workers that are spawned import it
+    (cd "$work" && "$work/venv/bin/python" program.py)
 }
