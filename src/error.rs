@@ -157,6 +157,11 @@ pub enum MergeError {
         /// Why the next one was not: the source of this error.
         error: InsertError,
     },
+    /// The filter could not be read to its end, so that more of its copies may have to be removed.
+    Scan {
+        /// Why it could not: the source of this error.
+        error: InsertError,
+    },
 }
 
 impl fmt::Display for MergeError {
@@ -172,6 +177,7 @@ impl fmt::Display for MergeError {
             Self::Insert { merged, .. } => {
                 write!(f, "{merged} copies were merged, and the next one was not")
             }
+            Self::Scan { .. } => f.write_str("the filter was not read to its end"),
         }
     }
 }
@@ -179,7 +185,7 @@ impl fmt::Display for MergeError {
 impl Error for MergeError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Insert { error, .. } => Some(error),
+            Self::Insert { error, .. } | Self::Scan { error } => Some(error),
             _ => None,
         }
     }

@@ -160,6 +160,18 @@ pub enum Fault {
     UnionNoValidate,
     /// union gives a copy the age that it wants, even if another copy with the same tag is younger.
     UnionMakesOlder,
+    /// intersection takes a copy from P beside one in Q without guarding either.
+    LowerUnguarded,
+    /// intersection guards the copy in Q before the one in P.
+    LowerGuardsQFirst,
+    /// intersection does not count again once it guards a copy in each word.
+    LowerCountsOnce,
+    /// intersection counts the copies in its own filter before those in the other one.
+    LowerCountsOtherLast,
+    /// intersection takes a copy for the only one without validating the version.
+    SingleNoValidate,
+    /// remove does not look at P again before it takes a copy from a marked Q.
+    RemoveTrustsOldP,
     /// A late record of an epoch's beginning takes the place of a later reading.
     ReadingOverwritten,
     /// A late record of an epoch's beginning takes the place of that of a later epoch.
@@ -375,6 +387,12 @@ impl Fault {
             | Self::UnionBesideMarksBlindly
             | Self::UnionLooksOnce
             | Self::UnionMakesOlder
+            | Self::LowerUnguarded
+            | Self::LowerGuardsQFirst
+            | Self::LowerCountsOnce
+            | Self::LowerCountsOtherLast
+            | Self::SingleNoValidate
+            | Self::RemoveTrustsOldP
             | Self::EndBeforeBeginning
             | Self::ReadingOverwritten
             | Self::DeadByOwnBeginning

@@ -113,6 +113,8 @@
 //! | [snapshots](CuckooFilter::write_to) | Contain every item that was present during the whole call, while other threads write. |
 //! | [merge](CuckooFilter::merge) | Adds every copy that was in the other filter during the whole call, while threads use both. |
 //! | [union](CuckooFilter::union_with) | Raises each item to the number of copies in the other filter, while threads use both. |
+//! | [intersection](CuckooFilter::intersect_with) | Lowers each item to the number of copies in the other filter, while threads use both. |
+//! | [difference](CuckooFilter::difference_with) | Removes what the other filter has, while threads use both; at the false-positive rate, also other items. |
 //! | untrusted bytes | Result in a filter or a typed error, never in a panic. |
 //! | panics | A method that can panic says so. |
 //!
@@ -176,6 +178,8 @@ mod digest;
 mod merge;
 
 mod union;
+
+mod intersection;
 
 mod state;
 

@@ -18,6 +18,7 @@ pub(crate) mod image;
 mod insert;
 pub(crate) mod len;
 mod lookup;
+pub(crate) mod lower;
 mod merge;
 pub(crate) mod moves;
 pub(crate) mod ops;

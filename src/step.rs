@@ -46,6 +46,8 @@ pub enum Step {
     Settle,
     /// move, abandoned: the outline or shadow becomes empty.
     Retract,
+    /// intersection: an unmarked copy becomes D, which ends like that of a move.
+    Guard,
     /// remove: an unmarked copy becomes empty.
     Take,
     /// remove: S or D becomes K.

@@ -332,6 +332,22 @@ func (f *Filter) UnionWith(other *Filter) error {
 	return status(func() C.guira_status { return C.guira_filter_union_with(f.handle, other.handle) })
 }
 
+// IntersectWith removes what another filter with equal options and seed lacks: each item is then in as often
+// as in the filter that had it least often, and with a TTL the youngest copies stay.
+func (f *Filter) IntersectWith(other *Filter) error {
+	defer runtime.KeepAlive(f)
+	defer runtime.KeepAlive(other)
+	return status(func() C.guira_status { return C.guira_filter_intersect_with(f.handle, other.handle) })
+}
+
+// DifferenceWith removes all copies of what another filter with equal options and seed has. At the
+// false-positive rate, it also removes items that the other filter lacks.
+func (f *Filter) DifferenceWith(other *Filter) error {
+	defer runtime.KeepAlive(f)
+	defer runtime.KeepAlive(other)
+	return status(func() C.guira_status { return C.guira_filter_difference_with(f.handle, other.handle) })
+}
+
 // Bytes is a snapshot of the filter, taken while goroutines use it.
 func (f *Filter) Bytes() ([]byte, error) {
 	defer runtime.KeepAlive(f)

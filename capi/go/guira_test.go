@@ -200,6 +200,12 @@ func snapshots(t *testing.T, options Options) {
 	if err := copied.UnionWith(f); err != nil || copied.Len() != 2 {
 		t.Fatal(err)
 	}
+	if err := f.IntersectWith(copied); err != nil || f.Len() != 2 {
+		t.Fatal(err)
+	}
+	if err := f.DifferenceWith(copied); err != nil || f.Len() != 0 {
+		t.Fatal(err)
+	}
 	other := open(t, Options{TTL: 2*time.Hour - options.TTL})
 	if !errors.Is(f.Merge(f), ErrInvalid) || !errors.Is(f.UnionWith(f), ErrInvalid) || !errors.Is(f.Merge(other), ErrInvalid) {
 		t.Fatal("a filter is added to itself, or to one with another TTL")

@@ -501,6 +501,17 @@ guira_status guira_filter_merge(guira_filter *filter, const guira_filter *other)
 guira_status guira_filter_union_with(guira_filter *filter,
                                      const guira_filter *other);
 
+// Removes what `other` lacks, while threads use both. Each item is then in as often as in the filter
+// that had it least often; with a TTL the youngest copies stay. They must have equal options and seeds.
+// After a failure, a further call removes the rest.
+guira_status guira_filter_intersect_with(guira_filter *filter,
+                                         const guira_filter *other);
+
+// Removes all copies of what `other` has, while threads use both. They must have equal options and
+// seeds. At the false-positive rate, this also removes items that `other` lacks. After a failure, a
+// further call removes the rest.
+guira_status guira_filter_difference_with(guira_filter *filter, const guira_filter *other);
+
 // Removes all items that were present when the call began.
 guira_status guira_filter_clear(guira_filter *filter);
 

@@ -103,6 +103,8 @@ public:
     void clear() { check(guira_filter_clear(get())); }
     void merge(const filter &other) { check(guira_filter_merge(get(), other.get())); }
     void union_with(const filter &other) { check(guira_filter_union_with(get(), other.get())); }
+    void intersect_with(const filter &other) { check(guira_filter_intersect_with(get(), other.get())); }
+    void difference_with(const filter &other) { check(guira_filter_difference_with(get(), other.get())); }
     filter copy() const {
         return made([&](guira_filter **made) { return guira_filter_copy(get(), made); });
     }

@@ -162,7 +162,7 @@ impl From<BuildError> for Failure {
 impl From<MergeError> for Failure {
     fn from(error: MergeError) -> Self {
         match error {
-            MergeError::Insert { error, .. } => error.into(),
+            MergeError::Insert { error, .. } | MergeError::Scan { error } => error.into(),
             _ => Self::invalid(format_args!("{}", Chain(&error))),
         }
     }

@@ -82,7 +82,9 @@ pub(crate) fn build_error(error: BuildError) -> PyErr {
 pub(crate) fn merge_error(error: MergeError) -> PyErr {
     let text = text(&error);
     match error {
-        MergeError::Insert { error, .. } => insert_error_with(error, text),
+        MergeError::Insert { error, .. } | MergeError::Scan { error } => {
+            insert_error_with(error, text)
+        }
         _ => PyValueError::new_err(text),
     }
 }

@@ -111,6 +111,9 @@ def test_shared_filters_are_merged_with_all_others(kind: str, path: Path) -> Non
     assert own.count("ani") == 2
     own.merge(other)
     assert own.count("ani") == 3
+    f.intersect_with(own)
+    own.difference_with(other)
+    assert ("ani" in own, "guira" in own, f.count("ani"), len(f)) == (False, True, 2, 5)
     for one in (f, shared.open(path)):
         with pytest.raises(ValueError, match="itself"):
             f.merge(one)

@@ -337,7 +337,23 @@ def test_a_union_adds_what_is_missing(make: Callable[..., Any]) -> None:
     assert [b.count(name) for name in ("ani", "koel", "guira")] == [0, 1, 2]
 
 
-@pytest.mark.parametrize("method", ["merge", "union_with"])
+@pytest.mark.parametrize("make", PAIRS.values(), ids=PAIRS)
+def test_an_intersection_and_a_difference_remove(make: Callable[..., Any]) -> None:
+    a, b = make(seed=7), make(seed=7)
+    a.update(["ani", "koel", "koel", "guira", "guira"])
+    b.update(["koel", "guira", "guira"])
+    for _ in range(2):
+        a.intersect_with(b)
+        assert [a.count(name) for name in ("ani", "koel", "guira")] == [0, 1, 2]
+    b.remove("koel")
+    b.remove("guira")
+    for _ in range(2):
+        a.difference_with(b)
+        assert [a.count(name) for name in ("ani", "koel", "guira")] == [0, 1, 0]
+    assert [b.count(name) for name in ("ani", "koel", "guira")] == [0, 0, 1]
+
+
+@pytest.mark.parametrize("method", ["merge", "union_with", "intersect_with", "difference_with"])
 @pytest.mark.parametrize("make", PAIRS.values(), ids=PAIRS)
 def test_filters_that_differ_are_refused(make: Callable[..., Any], method: str) -> None:
     a = make(seed=7)

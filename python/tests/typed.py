@@ -89,6 +89,8 @@ f.update([None])  # type: ignore[list-item]
 f.merge(e)  # type: ignore[arg-type]
 f.union_with(copied)
 e.union_with(f)  # type: ignore[arg-type]
+f.intersect_with(copied)
+e.difference_with(f)  # type: ignore[arg-type]
 f.seed = 5  # type: ignore[misc]
 SharedFilter("filter")  # type: ignore[call-arg]
 reader.add("a")  # type: ignore[attr-defined]

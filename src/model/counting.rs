@@ -1,6 +1,6 @@
 //! A filter with counters in the hands of the models.
 
-use super::{Item, hop};
+use super::{Item, hop, snapshot};
 use crate::{
     error::InsertError,
     memory::Extra,
@@ -219,6 +219,11 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Counting<SLOTS, PHASE_BITS> {
         let of_other = |class, age| other.0.present_for_union(class, age);
         let raise = &mut |copies: &[_]| self.0.raise_copies(&of_other, copies, &mut added);
         other.0.scan_copies(raise).is_ok()
+    }
+
+    /// What an intersection does for one item, if the other filter has `there` copies.
+    pub fn lower(&self, item: Item, there: usize) {
+        snapshot::lower(&self.0, item, there);
     }
 
     /// As `CuckooFilter::write_to`. Returns the number of copies of the item in the snapshot.

@@ -2,10 +2,10 @@
 
 mod growing;
 
-use super::{Item, hop};
+use super::{Item, hop, snapshot};
 use crate::{
     error::InsertError,
-    raw::{RawFilter, frontier::Frontiers, moves::Fill},
+    raw::{RawFilter, frontier::Frontiers, lower::DIFFERENCE, moves::Fill},
     step::Step,
     table::{
         Levels,
@@ -115,6 +115,16 @@ impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32> Expiring<SLOTS, E,
         let raise = &mut |copies: &[_]| self.0.raise_copies(&of_other, copies, &mut changed);
         let raised = other.0.scan_copies(raise);
         raised.is_ok().then_some(changed)
+    }
+
+    /// `ExpiringFilter::difference_with`.
+    pub fn difference_with(&self, other: &Self) {
+        snapshot::lower_all(&self.0, &other.0, DIFFERENCE);
+    }
+
+    /// What an intersection does for one item, if the other filter has `there` live copies.
+    pub fn lower(&self, item: Item, there: usize) {
+        snapshot::lower(&self.0, item, there);
     }
 
     /// `ExpiringFilter::tick_at`, by a clock that is as many nanoseconds as it says.

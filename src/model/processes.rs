@@ -120,6 +120,11 @@ impl<const PHASE_BITS: u32> Process<PHASE_BITS> {
         self.0.remove(item.0)
     }
 
+    /// What an intersection does for one item, if the other filter has `there` copies.
+    pub fn lower(&self, item: Item, there: usize) {
+        snapshot::lower(&self.0, item, there);
+    }
+
     /// Relocates a copy of `item`. False if the move was given up.
     pub fn relocate(&self, item: Item, from: usize) -> bool {
         self.0

@@ -2,7 +2,12 @@
 
 use super::{Item, Model, Small};
 use crate::{
-    raw::{RawFilter, frontier::Frontiers},
+    raw::{
+        RawFilter,
+        copies::Seen,
+        frontier::Frontiers,
+        lower::{DIFFERENCE, INTERSECTION, Keep, Other},
+    },
     table::{
         layout::{Layout, Word},
         word::{Bucket, Phases},
@@ -83,6 +88,31 @@ where
         other.0.scan_copies(raise).is_ok()
     }
 
+    /// As `CuckooFilter::intersect_with`.
+    pub fn intersect_with(&self, other: &Self) {
+        lower_all(&self.0, &other.0, INTERSECTION);
+    }
+
+    /// As `CuckooFilter::difference_with`.
+    pub fn difference_with(&self, other: &Self) {
+        lower_all(&self.0, &other.0, DIFFERENCE);
+    }
+
+    /// What an intersection does for one item, if the other filter has `there` copies.
+    pub fn lower(&self, item: Item, there: usize) {
+        lower(&self.0, item, there);
+    }
+
+    /// What an intersection does for one item.
+    pub fn lower_to(&self, other: &Self, item: Item) {
+        lower_by(&self.0, &other.0, INTERSECTION, &[(item.0, 0)]);
+    }
+
+    /// True if the item has one copy, as an intersection sees it.
+    pub fn has_single(&self, item: Item) -> bool {
+        self.0.lookups().has_single(item.0)
+    }
+
     /// As `CuckooFilter::merge`. True if all copies were merged.
     pub fn merge(&self, other: &Self) -> bool {
         #[cfg(guira_loom)]
@@ -91,6 +121,34 @@ where
         let insert = &mut |copies: &[_]| self.0.insert_copies(copies, &mut merged);
         other.0.scan_copies(insert).is_ok()
     }
+}
+
+/// An intersection or a difference.
+pub(super) fn lower_all<L: Layout>(raw: &RawFilter<L>, other: &RawFilter<L>, keep: Keep) {
+    #[cfg(guira_loom)]
+    assert!(!raw.frontiers.unused, "say scanned_by");
+    let Ok(()) = raw.scan_copies(&mut |copies| {
+        lower_by(raw, other, keep, copies);
+        Ok::<_, Infallible>(())
+    });
+}
+
+/// What it does with copies that a scan has met.
+fn lower_by<L: Layout>(raw: &RawFilter<L>, other: &RawFilter<L>, keep: Keep, copies: &[Seen]) {
+    let of_other = Other {
+        find: &|copies| other.find_classes(copies),
+        count: &|class| other.count_class(class),
+    };
+    raw.lower_copies(of_other, keep, copies);
+}
+
+/// What an intersection does for one item, if the other filter has `there` copies.
+pub(super) fn lower<L: Layout>(raw: &RawFilter<L>, item: Item, there: usize) {
+    let of_other = Other {
+        find: &|_| u32::from(there > 0),
+        count: &|_| Some(there),
+    };
+    raw.lower_copies(of_other, INTERSECTION, &[(item.0, 0)]);
 }
 
 /// The number of copies of each item in a snapshot.

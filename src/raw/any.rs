@@ -6,6 +6,7 @@ use super::{
     copies::Seen,
     frontier::memory::ScanError,
     image::Sink,
+    lower::{Keep, Other},
     ops::{
         Layouts, Ops, TimedOps, collected, implement, implement_timed, in_layout, in_parts,
         operations, operations_of_time,

@@ -8,7 +8,7 @@
 //! | break it | `cargo xtask break ScanNoShadows` |
 
 use super::{RawFilter, attempts::Attempts};
-use crate::table::layout::Layout;
+use crate::table::{class::Class, layout::Layout};
 use std::convert::Infallible;
 
 impl<L: Layout> RawFilter<L> {
@@ -16,15 +16,20 @@ impl<L: Layout> RawFilter<L> {
     ///
     /// A scan meets each class that is present during the whole call (PROOF, section 10), and then
     /// its copies are removed until there is none at some moment. So no copy can have been there
-    /// all the time. In a filter that processes share, another one may add copies as fast as they go: a
-    /// class gets a bounded number of removes there.
+    /// all the time.
     pub(crate) fn clear(&self) {
         let Ok(()) = self.scan_copies(&mut |copies| {
             for &(class, _) in copies {
-                let mut removes = Attempts::default();
-                while self.remove(class) && !removes.was_last(self) {}
+                self.remove_copies(class);
             }
             Ok::<_, Infallible>(())
         });
+    }
+
+    /// Removes copies of the class until there is none at some moment. In a filter that processes share,
+    /// another one may add copies as fast as they go: the number of removes is bounded there.
+    pub(super) fn remove_copies(&self, class: Class) {
+        let mut removes = Attempts::default();
+        while self.remove(class) && !removes.was_last(self) {}
     }
 }

@@ -35,9 +35,9 @@ pub(super) const ATTEMPTS: usize = 8;
 
 /// A filter for a series of lookups, with the addresses of its words and versions in registers.
 pub(crate) struct Lookups<'a, L: Layout> {
-    raw: &'a RawFilter<L>,
+    pub(super) raw: &'a RawFilter<L>,
     pub(super) view: View<'a, L>,
-    stripes: Stripes<'a>,
+    pub(super) stripes: Stripes<'a>,
 }
 
 impl<L: Layout> Lookups<'_, L> {
@@ -226,7 +226,7 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// A lookup's load, without another thread's reservation.
-    fn load(&self, step: Step, fingerprint: Fingerprint, bucket: usize) -> Word<L> {
+    pub(super) fn load(&self, step: Step, fingerprint: Fingerprint, bucket: usize) -> Word<L> {
         self.table
             .load(step, fingerprint, bucket)
             .without_reservation()

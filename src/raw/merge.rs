@@ -9,7 +9,6 @@ use super::{
 use crate::{
     error::InsertError,
     table::{
-        class::Class,
         layout::{Layout, Word},
         time::{self, Moment, Time},
         word::Bucket,
@@ -28,17 +27,28 @@ impl<L: Layout> RawFilter<L> {
         mut take: impl FnMut(u64, &mut dyn Iterator<Item = Seen>) -> Result<(), E>,
     ) -> Result<time::Now, E> {
         let most = self.time.most();
-        let mut scan = self.begin_scan(None)?;
-        while let Some(Chunk { buckets, image, .. }) = scan.next()? {
+        self.each_chunk(|Chunk { buckets, image, .. }| {
             let now = Now::<L>::of(image.epoch, most);
             let copies = self.table.copies_in(buckets, &image.words);
             let seen = copies.flat_map(|(class, entry)| {
                 let copy = (class, now.age(entry));
                 std::iter::repeat_n(copy, Word::<L>::copies_of(entry))
             });
-            take(image.epoch, &mut seen.filter(|&(_, age)| age <= most))?;
-        }
+            take(image.epoch, &mut seen.filter(|&(_, age)| age <= most))
+        })?;
         Ok(self.moment().timed())
+    }
+
+    /// Hands each chunk to `take`.
+    fn each_chunk<E: ScanError>(
+        &self,
+        mut take: impl FnMut(Chunk<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut scan = self.begin_scan(None)?;
+        while let Some(chunk) = scan.next()? {
+            take(chunk)?;
+        }
+        Ok(())
     }
 
     /// Hands each live copy to `take`, in groups of at most [`GROUP`], until that fails. Like a snapshot, it
@@ -48,29 +58,38 @@ impl<L: Layout> RawFilter<L> {
         &self,
         take: &mut dyn FnMut(&[Seen]) -> Result<(), E>,
     ) -> Result<(), E> {
+        let most = self.time.most();
         let mut group = ArrayVec::<Seen, GROUP>::new();
-        self.scan_chunks(|epoch, copies| {
+        self.each_chunk(|Chunk { buckets, image, .. }| {
             // Further epochs may begin while the copies of a chunk are inserted.
-            let now = self.moment();
+            let (then, now) = (Now::<L>::of(image.epoch, most), self.moment());
             // Processes that share the words may have written any number.
-            let passed = now.number().saturating_sub(epoch);
-            let dead = self.time.most() + 1;
-            for (class, age) in copies {
-                let age = age.saturating_add(passed);
-                group.push((class, if age <= now.oldest() { age } else { dead }));
-                if group.is_full() {
-                    take(&group)?;
-                    group.clear();
+            let passed = now.number().saturating_sub(image.epoch);
+            // Not a loop: this is several times as fast.
+            let mut copies = self.table.copies_in(buckets, &image.words);
+            copies.try_for_each(|(class, entry)| {
+                let age = then.age(entry);
+                if age > most {
+                    return Ok(());
                 }
-            }
-            Ok(())
+                let age = age.saturating_add(passed);
+                let age = if age <= now.oldest() { age } else { most + 1 };
+                for _ in 0..Word::<L>::copies_of(entry) {
+                    group.push((class, age));
+                    if group.is_full() {
+                        take(&group)?;
+                        group.clear();
+                    }
+                }
+                Ok(())
+            })
         })?;
         take(&group)
     }
 
     /// Prefetches both words of each class.
-    pub(super) fn prefetch_words(&self, classes: impl Iterator<Item = Class>) {
-        for class in classes {
+    pub(super) fn prefetch_copies(&self, copies: &[Seen]) {
+        for (class, _) in copies {
             for bucket in [class.p, class.q] {
                 self.table.prefetch(class.fingerprint, bucket);
             }
@@ -85,7 +104,7 @@ impl<L: Layout> RawFilter<L> {
         copies: &[Seen],
         inserted: &mut usize,
     ) -> Result<(), InsertError> {
-        self.prefetch_words(copies.iter().map(|&(class, _)| class));
+        self.prefetch_copies(copies);
         self.time.go_by_number();
         let most = self.time.most();
         for &(class, age) in copies.iter().filter(|&&(_, age)| age <= most) {

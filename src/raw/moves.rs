@@ -17,6 +17,7 @@ pub(crate) use super::hop::Hop;
 use super::{
     RawFilter,
     crew::{Hand, Hands},
+    expire::Withheld,
     frontier::Frontiers,
     repeats::{self, Repeats},
     version::Stripe,
@@ -97,7 +98,7 @@ impl<L: Layout> RawFilter<L> {
 
     /// Returns the move of a hop, before its first step.
     #[inline(always)]
-    fn move_of<H: Hands>(&self, hands: H, hand: Hand, hop: Hop) -> Move<'_, L, H> {
+    pub(super) fn move_of<H: Hands>(&self, hands: H, hand: Hand, hop: Hop) -> Move<'_, L, H> {
         Move {
             table: &self.table,
             frontiers: &self.frontiers,
@@ -328,6 +329,29 @@ impl<L: Layout, H: Hands> Move<'_, L, H> {
         if let (Some(repeats), Some((alone, new))) = (self.repeats, joined) {
             repeats::count(repeats, alone, new);
         }
+    }
+
+    /// Marks a copy that is in the destination already, as the last step of its move leaves it: D, which
+    /// only this thread settles. No other thread then sets a mark in the word.
+    pub(super) fn guard(&self) -> Withheld {
+        if !self.enter(self.hand, self.hop()) {
+            return Withheld::Gated;
+        }
+        let guarded = self.update(Step::Guard, self.to, |word| {
+            word.with_mark(self.entry, Mark::Delivered)
+        });
+        when_faulty!(LineLate, self.record());
+        if !guarded {
+            self.leave();
+            return Withheld::Lost;
+        }
+        Withheld::Done
+    }
+
+    /// Ends what [`guard`](Self::guard) has begun.
+    pub(super) fn end_guard(&self) {
+        self.settle();
+        self.leave();
     }
 
     fn update(

@@ -5,7 +5,12 @@
 //! its layout.
 
 use super::{
-    batch::InFlight, copies::Seen, frontier::memory::ScanError, image::Sink, restore::Restart,
+    batch::InFlight,
+    copies::Seen,
+    frontier::memory::ScanError,
+    image::Sink,
+    lower::{Keep, Other},
+    restore::Restart,
     union::Present,
 };
 #[cfg(feature = "shared")]
@@ -92,6 +97,11 @@ macro_rules! operations {
                     copies: &[Seen],
                     changed: &mut usize
                 ) -> Result<(), InsertError> = raw => raw.raise_copies(other, copies, changed);
+
+                fn find_classes(copies: &[Seen]) -> u32 = raw => raw.find_classes(copies);
+                fn count_class(class: Class) -> Option<usize> = raw => raw.count_class(class);
+                fn lower_copies(other: Other<'_>, keep: Keep, copies: &[Seen]) -> () =
+                    raw => raw.lower_copies(other, keep, copies);
 
                 fn scan[S: Sink](sink: &mut S) -> Result<(), S::Error> = raw => raw.scan(sink);
                 fn end_and_ages(clock: &dyn Fn() -> Reading) -> (Now, Vec<Duration>) =

@@ -118,10 +118,17 @@ impl<L: Layout> RawFilter<L> {
     ) -> Option<bool> {
         let fingerprint = class.fingerprint;
         let entry = class.untagged();
-        for word in [p, q] {
-            if holds_copy::<L>(word.word(), fingerprint, Always) {
-                return self.take(word, entry);
+        if holds_copy::<L>(p.word(), fingerprint, Always) {
+            return self.take(p, entry);
+        }
+        if holds_copy::<L>(q.word(), fingerprint, Always) {
+            // An intersection that guards a copy in Q has guarded one in P before, and it relies on that:
+            // this one is to be taken.
+            let reread = || self.load(Step::RereadP, fingerprint, class.p) == p.word();
+            if !faulty!(reread(), RemoveTrustsOldP => true) {
+                return None;
             }
+            return self.take(q, entry);
         }
         match [p, q].map(|loaded| loaded.word().mark_of(fingerprint)) {
             [Some(Mark::Shadow), Some(Mark::Trailing)] => {
@@ -176,7 +183,7 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// Removes a copy that the word holds: an unmarked one goes, or one of D or W.
-    fn take(&self, loaded: Loaded<'_, L>, entry: Entry) -> Option<bool> {
+    pub(super) fn take(&self, loaded: Loaded<'_, L>, entry: Entry) -> Option<bool> {
         let new = loaded.word().minus(entry);
         let taken = if new == loaded.word() {
             self.kill(loaded)
@@ -188,7 +195,7 @@ impl<L: Layout> RawFilter<L> {
 
     /// One copy of S, D or W goes. If it is the last one, the mark becomes K, and the thread that set
     /// the mark will empty the slot.
-    fn kill(&self, loaded: Loaded<'_, L>) -> bool {
+    pub(super) fn kill(&self, loaded: Loaded<'_, L>) -> bool {
         let new = faulty!(
             loaded.word().minus_marked(),
             KillAllCopies => loaded.word().remarked(Mark::Killed)

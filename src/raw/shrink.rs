@@ -36,7 +36,7 @@ impl<L: Layout> RawFilter<L> {
         let time = L::Time::at(self.moment().timed(), most, Beginning::default());
         let new = new.with_time(time);
         let copied = self.scan_copies(&mut |copies| {
-            new.prefetch_words(copies.iter().map(|&(class, _)| class));
+            new.prefetch_copies(copies);
             // What is dead stays behind.
             for &(class, age) in copies.iter().filter(|&&(_, age)| age <= most) {
                 new.insert_aged(class, age)?;

@@ -122,7 +122,7 @@ impl<L: Layout> RawFilter<L> {
         copies: &[Seen],
         changed: &mut usize,
     ) -> Result<(), InsertError> {
-        self.prefetch_words(copies.iter().map(|&(class, _)| class));
+        self.prefetch_copies(copies);
         self.time.go_by_number();
         let oldest = self.time.most();
         for &(class, age) in copies {

@@ -36,6 +36,7 @@ mod hashes;
 mod header;
 mod history;
 mod hostile_keys;
+mod intersection;
 mod linearizability;
 mod merge;
 mod multiset_oracle;

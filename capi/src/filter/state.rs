@@ -113,6 +113,30 @@ pub unsafe extern "C" fn guira_filter_union_with(
     both!(filter, other, this, that => this.to_scan()?.union_with(that.to_scan()?)?)
 }
 
+/// Removes what `other` lacks, while threads use both. Each item is then in as often as in the filter
+/// that had it least often; with a TTL the youngest copies stay. They must have equal options and seeds.
+/// After a failure, a further call removes the rest.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_intersect_with(
+    filter: *mut Filter,
+    other: *const Filter,
+) -> Status {
+    both!(filter, other, this, that => this.to_scan()?.intersect_with(that.to_scan()?)?)
+}
+
+/// Removes all copies of what `other` has, while threads use both. They must have equal options and
+/// seeds. At the false-positive rate, this also removes items that `other` lacks. After a failure, a
+/// further call removes the rest.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_difference_with(
+    filter: *mut Filter,
+    other: *const Filter,
+) -> Status {
+    both!(filter, other, this, that => this.to_scan()?.difference_with(that.to_scan()?)?)
+}
+
 /// Removes all items that were present when the call began.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]

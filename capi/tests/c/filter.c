@@ -300,6 +300,23 @@ static void unions(uint64_t ttl) {
         CHECK(guira_filter_contains(here, "guira", 5) && guira_filter_len(here) == 4);
     }
     CHECK(guira_filter_len(there) == 3);
+    for (int again = 0; again < 2; again++) {
+        OK(guira_filter_intersect_with(here, there));
+        CHECK(!guira_filter_contains(here, "ani", 3) && guira_filter_count(here, "koel", 4) == 2);
+        CHECK(guira_filter_contains(here, "guira", 5) && guira_filter_len(here) == 3);
+    }
+    OK(guira_filter_add(here, "ani", 3));
+    CHECK(guira_filter_remove(there, "koel", 4) && guira_filter_remove(there, "guira", 5));
+    for (int again = 0; again < 2; again++) {
+        // All copies go, though the other filter has one.
+        OK(guira_filter_difference_with(here, there));
+        CHECK(guira_filter_contains(here, "ani", 3) && !guira_filter_contains(here, "koel", 4));
+        CHECK(guira_filter_contains(here, "guira", 5) && guira_filter_len(here) == 2);
+    }
+    OK(guira_filter_add(here, "koel", 4));
+    OK(guira_filter_add(here, "koel", 4));
+    INVALID("itself", guira_filter_intersect_with(here, here));
+    INVALID("null", guira_filter_difference_with(here, NULL));
     INVALID("itself", guira_filter_union_with(here, here));
     INVALID("null", guira_filter_union_with(here, NULL));
     INVALID("null", guira_filter_union_with(NULL, here));

@@ -37,6 +37,8 @@ static void filters(uint64_t ttl) {
     INTERNAL(guira_filter_copy(f, &other));
     INTERNAL(guira_filter_merge(f, f));
     INTERNAL(guira_filter_union_with(f, f));
+    INTERNAL(guira_filter_intersect_with(f, f));
+    INTERNAL(guira_filter_difference_with(f, f));
     INTERNAL(guira_filter_clear(f));
     INTERNAL(guira_filter_digest(f, digest));
     INTERNAL(guira_filter_finish_growth(f));

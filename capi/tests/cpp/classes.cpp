@@ -113,6 +113,10 @@ int main() {
     read.union_with(moved);
     CHECK(read.size() == 2 && read.count(std::string(100, 'x')) == 2);
     CHECK(status_of([&] { read.union_with(read); }) == GUIRA_STATUS_INVALID);
+    read.intersect_with(moved);
+    CHECK(read.size() == 2);
+    read.difference_with(moved);
+    CHECK(read.size() == 0);
     moved.clear();
     CHECK(moved.size() == 0);
 

@@ -117,6 +117,42 @@ impl Filter {
             .map_err(merge_error)
     }
 
+    /// Removes what another filter lacks. An item is then in this filter as often as in the filter that
+    /// had it least often.
+    ///
+    /// A repeated call removes nothing. Both filters must have the same seed and sizes.
+    ///
+    ///     >>> a, b = Filter(100, seed=7), Filter(100, seed=7)
+    ///     >>> a.update(["ani", "koel", "koel"]); b.update(["koel", "guira"])
+    ///     >>> a.intersect_with(b)
+    ///     >>> len(a), a.count("koel")
+    ///     (1, 1)
+    #[pyo3(signature = (other, /))]
+    fn intersect_with(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
+        self.rule.check_items(other.rule())?;
+        let other = other.table(py)?;
+        py.detach(|| self.table.intersect_with(other))
+            .map_err(merge_error)
+    }
+
+    /// Removes all copies of what another filter has. At the false-positive rate, it also removes items
+    /// that the other filter lacks.
+    ///
+    /// A repeated call removes nothing. Both filters must have the same seed and sizes.
+    ///
+    ///     >>> a, b = Filter(100, seed=7), Filter(100, seed=7)
+    ///     >>> a.update(["ani", "koel", "koel"]); b.update(["koel", "guira"])
+    ///     >>> a.difference_with(b)
+    ///     >>> len(a), "ani" in a
+    ///     (1, True)
+    #[pyo3(signature = (other, /))]
+    fn difference_with(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
+        self.rule.check_items(other.rule())?;
+        let other = other.table(py)?;
+        py.detach(|| self.table.difference_with(other))
+            .map_err(merge_error)
+    }
+
     /// Removes all items.
     fn clear(&self, py: Python<'_>) {
         py.detach(|| self.table.clear());

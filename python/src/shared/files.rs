@@ -439,6 +439,24 @@ macro_rules! shared {
                     .map_err(crate::errors::merge_error)
             }
 
+            /// Removes what another filter lacks, as that of
+            #[doc = concat!("`", $own, "`. Both must have the same seed and sizes. A repeated call removes nothing.")]
+            #[pyo3(signature = (other, /))]
+            fn intersect_with(&self, py: Python<'_>, other: $other) -> PyResult<()> {
+                let (filter, other) = self.mergeable(py, &other)?;
+                py.detach(|| filter.intersect_with(other))
+                    .map_err(crate::errors::merge_error)
+            }
+
+            /// Removes all copies of what another filter has, as that of
+            #[doc = concat!("`", $own, "`. Both must have the same seed and sizes. A repeated call removes nothing.")]
+            #[pyo3(signature = (other, /))]
+            fn difference_with(&self, py: Python<'_>, other: $other) -> PyResult<()> {
+                let (filter, other) = self.mergeable(py, &other)?;
+                py.detach(|| filter.difference_with(other))
+                    .map_err(crate::errors::merge_error)
+            }
+
             /// Whether both are one shared filter, or hold the same copies with the same settings and seed.
             /// O(n).
             fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> PyResult<bool> {

@@ -188,6 +188,15 @@ impl ExpiringProcesses {
         &self.filters[process]
     }
 
+    /// The process takes the first `steps` of the gates and marks with which an intersection guards a copy
+    /// of `item` in each word, and dies. The copies were last seen in the epoch `seen`.
+    pub fn die_guarding(&self, process: usize, (item, seen): (Item, u64), steps: usize) {
+        self.filters[process]
+            .0
+            .stop_guarding(item.0, entry(item, seen), steps);
+        self.locks.die(process);
+    }
+
     /// The process makes the first `steps` steps that withhold the copy of `item` which was last seen in
     /// the epoch `seen`, and end that, and dies.
     pub fn die_withholding(

@@ -90,6 +90,21 @@ impl<L: Layout> RawFilter<L> {
                 None
             };
         }
+        match self.make_even(class, young, (q, entry)) {
+            Renewal::Done(_) => self.take(p, young),
+            // As if the word had a mark.
+            Renewal::Gated if self.announce(class, patience) => self.take(q, entry),
+            _ => None,
+        }
+    }
+
+    /// Gives a copy in Q the tag of a younger one in P.
+    pub(in crate::raw) fn make_even(
+        &self,
+        class: Class,
+        young: Entry,
+        (q, entry): (Loaded<'_, L>, Entry),
+    ) -> Renewal<Now<L>> {
         let mut even = false;
         let renewed = self.renew(class.q, q, entry, |now| {
             // Both were read some time ago. The one in Q is live now, so the other one is, too.
@@ -97,10 +112,8 @@ impl<L: Layout> RawFilter<L> {
             if even { young } else { entry }
         });
         match renewed {
-            Renewal::Done(_) if even => self.take(p, young),
-            // As if the word had a mark.
-            Renewal::Gated if self.announce(class, patience) => self.take(q, entry),
-            _ => None,
+            Renewal::Done(_) if !even => Renewal::Lost,
+            renewed => renewed,
         }
     }
 

@@ -19,7 +19,7 @@ macro_rules! all {
 all! {
     Observe ReadP ReadQ RereadP RereadQ Validate
     LoadForUpdate Claim
-    Outline Advance Shadow Decide Deliver Erase Settle Retract
+    Outline Advance Shadow Decide Deliver Erase Settle Retract Guard
     Take Kill Hold EndHold
     Reserve Evict Confirm Cancel
     Hint Freeze Copy Cut MovePointer EndPart SeeParts Complete
