@@ -7,7 +7,7 @@ use crate::{
     Answer, Args, Filter, MakeError, Reply, Store,
     cf::{OUT_OF_MEMORY, full},
     filter::CombineError,
-    store::{filter_of, get, get_to_read},
+    store::{Work, filter_of, get, get_to_read, shown, source},
 };
 use guira::{InsertError, MergeError};
 use sha2::{Digest, Sha256};
@@ -22,9 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The number of bytes of a digest.
 const DIGEST_BYTES: usize = 16;
-
-/// The number of bytes of a key that an error repeats.
-const REPEATED: usize = 128;
 
 /// A way to combine a filter with another one.
 struct Way {
@@ -47,22 +44,11 @@ const UNION: Way = Way {
     is_repeatable: true,
 };
 
-/// What a command on several filters takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Work {
-    /// The slots of all its filters.
-    pub slots: usize,
-    /// The bytes that it takes in addition, about.
-    pub bytes: usize,
-}
-
 /// The reason why filters were not combined. Nothing has changed, except for [`Begun`](Self::Begun).
 #[derive(Debug, Error)]
 enum Refused {
     #[error("ERR source and destination objects are the same")]
     Same,
-    #[error("ERR the key '{0}' does not exist")]
-    NotFound(String),
     #[error(
         "ERR '{source_key}' does not combine with '{key}': {why}; make one of them by CF.RESERVE with LIKE \
          and the other key"
@@ -111,18 +97,6 @@ pub(crate) fn digest<S: Store>(store: &S, args: Args<'_>) -> Answer {
         .iter()
         .map(|byte| format!("{byte:02x}"));
     Ok(Reply::bulk(digits.collect::<String>()))
-}
-
-/// The filter of a key that the command reads.
-pub(crate) fn source<S: Store>(store: &S, key: &[u8]) -> Result<Arc<S::Kept>, Reply> {
-    Ok(store
-        .source(key)?
-        .ok_or_else(|| Refused::NotFound(shown(key)))?)
-}
-
-/// What an error repeats of a key.
-fn shown(key: &[u8]) -> String {
-    key[..key.len().min(REPEATED)].escape_ascii().to_string()
 }
 
 /// A filter that is read, with its key.

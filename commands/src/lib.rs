@@ -26,7 +26,6 @@ mod touch;
 mod window;
 
 pub use argument::{Argument, ArgumentKind};
-pub use combine::Work;
 pub use command::{Access, Answer, Args, AtOnce, Command, Cost, Effect, Sources, Together, takes};
 pub use estimate::estimate;
 pub use filter::{DuplicateError, Filter, FilterDecoder};
@@ -37,6 +36,6 @@ pub use options::{
     Seed, Wanted,
 };
 pub use reply::{Reply, try_with_capacity};
-pub use store::{MakeError, Store};
+pub use store::{MakeError, Store, Work};
 pub use table::{COMMAND_COUNT, commands};
 pub use window::{Clock, Window, Windowed};

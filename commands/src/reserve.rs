@@ -2,9 +2,8 @@
 
 use crate::{
     Answer, Args, MakeError, Reply, Store, Wanted,
-    combine::source,
     options::{self, Like, LikeError},
-    store::{filter_of, get},
+    store::{filter_of, get, source},
 };
 use std::sync::Arc;
 

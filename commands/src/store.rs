@@ -1,7 +1,20 @@
 //! The interface between the commands and their host.
 
-use crate::{Answer, Filter, Options, Reply, Wanted, combine::Work};
+use crate::{Answer, Filter, Options, Reply, Wanted};
 use std::sync::Arc;
+use thiserror::Error;
+
+/// The number of bytes of a key that an error repeats.
+const REPEATED: usize = 128;
+
+/// What a command on several filters takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// The slots of all its filters.
+    pub slots: usize,
+    /// The bytes that it takes in addition, about.
+    pub bytes: usize,
+}
 
 /// The keys and their filters, and the reactions of the host to changes.
 ///
@@ -170,4 +183,20 @@ pub(crate) fn get<S: Store>(store: &S, key: &[u8]) -> Result<Option<Arc<S::Kept>
 /// As [`get`], for a command that reads once.
 pub(crate) fn get_to_read<S: Store>(store: &S, key: &[u8]) -> Result<Option<Arc<S::Kept>>, Reply> {
     read(store, key, 1, Arc::clone)
+}
+
+/// A key that a command reads does not exist.
+#[derive(Debug, Error)]
+#[error("ERR the key '{0}' does not exist")]
+struct NotFound(String);
+
+/// The filter of a key that the command reads.
+pub(crate) fn source<S: Store>(store: &S, key: &[u8]) -> Result<Arc<S::Kept>, Reply> {
+    let missing = || Reply::Error(NotFound(shown(key)).to_string().into());
+    store.source(key)?.ok_or_else(missing)
+}
+
+/// What an error repeats of a key.
+pub(crate) fn shown(key: &[u8]) -> String {
+    key[..key.len().min(REPEATED)].escape_ascii().to_string()
 }

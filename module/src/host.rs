@@ -5,7 +5,9 @@ use crate::{
     engine::{Flags, Found, warn},
     entry::{Content, Entry},
     loading::{ANY_SIZE, Loading, Progress},
-    offload, settings,
+    offload,
+    reply::OUT_OF_MEMORY,
+    settings,
     slot::Slot,
     windows::{Saved, Windows},
 };
@@ -33,8 +35,6 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub(crate) const WRONG_TYPE: Reply =
     Reply::error("WRONGTYPE Operation against a key holding the wrong kind of value");
 const BEING_LOADED: Reply = Reply::error("ERR the filter is being loaded");
-pub(crate) const OUT_OF_MEMORY: Reply =
-    Reply::error("OOM command not allowed when used memory > 'maxmemory'.");
 const INTERNAL: Reply = Reply::error("ERR internal error");
 
 /// The reply for a load that cannot continue; see [`LoadError::Position`].

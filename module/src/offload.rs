@@ -1,14 +1,14 @@
 //! Work on the module's own threads, while the engine continues.
 //!
 //! These threads read filters, write snapshots, complete doublings, sweep expired copies, and combine
-//! large filters: see `apart`. Whatever changes the answers of a filter runs on the engine's main thread, in the order in which
-//! replicas apply it.
+//! large filters. Whatever changes the answers of a filter runs on the engine's main thread, in the order
+//! in which replicas apply it.
 
 use crate::{
     engine::{Context, Found, Key, Str, Waiting, guarded, warn},
     entry::{Content, Entry},
-    host::OUT_OF_MEMORY,
-    reply, settings,
+    reply::{self, OUT_OF_MEMORY},
+    settings,
     slot::Slot,
     workers,
 };
