@@ -20,8 +20,8 @@ mod stopped {
 use guira::{CuckooFilter, InsertError, model::Step};
 use stopped::{
     cases::{
-        Case, Keeps, among_marks, anywhere, ends_of_a_level, evicting, moved, mover, moves,
-        write_to,
+        Case, Keeps, among_marks, anywhere, ends_of_a_level, evicting, intersecting, moved, mover,
+        moves, write_to,
     },
     others::{Refused, meet, work},
     stage::Stage,
@@ -133,6 +133,11 @@ fn where_another_one_stands_still_with_its_reservation() {
 }
 
 #[test]
+fn in_an_intersection() {
+    stop_everywhere(&[intersecting()]);
+}
+
+#[test]
 fn at_the_ends_of_a_level() {
     stop_everywhere(&ends_of_a_level());
 }
@@ -214,7 +219,7 @@ fn before_every_event() {
     cases.extend(moves(Stage::grown()));
     cases.extend(among_marks(Stage::fixed()));
     cases.extend(ends_of_a_level());
-    cases.push(evicting());
+    cases.extend([evicting(), intersecting()]);
     for &step in ALL {
         assert!(
             cases.iter().any(|case| stop(case, step, 0)),

@@ -272,6 +272,28 @@ pub(crate) fn evicting() -> Case {
     found.expect("such items")
 }
 
+/// An intersection takes all copies of an item but one, from both of its words.
+pub(crate) fn intersecting() -> Case {
+    const COPIES: usize = 6;
+    let stage = Stage {
+        grows: false,
+        items: 100,
+    };
+    let act = Act::new(|filter| {
+        let other = filter.clone();
+        for _ in 1..COPIES {
+            filter.insert(&0_u64).expect("room");
+        }
+        filter.intersect_with(&other).expect("it is like the other");
+    });
+    let case = Case::new("intersect_with", stage, act);
+    Case {
+        // It leaves more copies if it meets marks for too long.
+        may_remain: vec![0; COPIES],
+        ..case.needing([0]).keeping(Keeps::Words)
+    }
+}
+
 /// Where the next insert moves a resident.
 pub(crate) fn moves(stage: Stage) -> Vec<Case> {
     let next = stage.items;
