@@ -92,8 +92,8 @@ impl Places {
         };
         let number = self.first_of(seat.member()) + taken;
         let place = &self.places[number];
-        // To the next multiple of SCAN. Relaxed: threads of an earlier scan may still write the place, with
-        // lower values.
+        // To the next multiple of SCAN. By exchanges, so that a mover which sees this scan cannot read what
+        // an earlier one stored. Relaxed: threads of that may still write the place, with lower values.
         let last = place.fetch_or(SCAN - 1, Ordering::Relaxed) | (SCAN - 1);
         let lowest = last.wrapping_add(1);
         place.fetch_add(1, Ordering::Relaxed);
