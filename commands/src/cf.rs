@@ -12,10 +12,6 @@ use guira::InsertError;
 use smallvec::{SmallVec, smallvec};
 use std::{iter, sync::Arc};
 
-/// The reply to inserts while the memory of filters exceeds the limit.
-pub(crate) const OUT_OF_MEMORY: Reply =
-    Reply::error("OOM command not allowed when used memory > 'maxmemory'.");
-
 /// The reply for a filter without a window.
 pub(crate) const NO_WINDOW: Reply =
     Reply::error("This filter has no window: its items stay until they are deleted");
@@ -61,7 +57,7 @@ fn insert_one<S: Store>(
         return Err(Reply::wrong_arity(args[0]));
     };
     if store.refuses_growth() {
-        return Err(OUT_OF_MEMORY);
+        return Err(Reply::OUT_OF_MEMORY);
     }
     match store.with(key, |kept| insert_into(store, key, kept, item, &insert))? {
         Some(answer) => answer,
@@ -243,7 +239,7 @@ pub(crate) fn add_together<S: Store>(
     answer: &mut dyn FnMut(Reply),
 ) {
     if store.refuses_growth() {
-        return items.iter().for_each(|_| answer(OUT_OF_MEMORY));
+        return items.iter().for_each(|_| answer(Reply::OUT_OF_MEMORY));
     }
     let mut add = |kept: &Arc<S::Kept>| {
         let filter = filter_of(kept);
@@ -331,7 +327,7 @@ fn parse_insert<'a, S: Store>(
         return Err(Reply::wrong_arity(name));
     }
     if store.refuses_growth() {
-        return Err(OUT_OF_MEMORY);
+        return Err(Reply::OUT_OF_MEMORY);
     }
     let kept = match get(store, key)? {
         Some(kept) => kept,

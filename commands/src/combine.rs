@@ -5,7 +5,7 @@
 
 use crate::{
     Answer, Args, Filter, MakeError, Reply, Store,
-    cf::{OUT_OF_MEMORY, full},
+    cf::full,
     filter::CombineError,
     store::{Work, filter_of, get, get_to_read, shown, source},
 };
@@ -113,7 +113,7 @@ fn combine<S: Store>(store: &S, args: Args<'_>, way: &Way) -> Answer {
         return Err(Refused::Same.into());
     }
     if store.refuses_growth() {
-        return Err(OUT_OF_MEMORY);
+        return Err(Reply::OUT_OF_MEMORY);
     }
     let mut kept = get(store, key)?;
     let sources = keys.iter().map(|&key| Ok((key, source(store, key)?)));

@@ -2,7 +2,7 @@
 
 use crate::{
     Answer, Args, Reply, Store,
-    cf::{NO_WINDOW, OUT_OF_MEMORY, default_key, insert_copies},
+    cf::{NO_WINDOW, default_key, insert_copies},
     reply::try_with_capacity,
     reserve::get_or_make,
     store::{filter_of, get},
@@ -12,7 +12,7 @@ use crate::{
 pub(crate) fn add_many<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let (key, items) = key_and_items(args)?;
     if store.refuses_growth() {
-        return Err(OUT_OF_MEMORY);
+        return Err(Reply::OUT_OF_MEMORY);
     }
     let kept = match get(store, key)? {
         Some(kept) => kept,

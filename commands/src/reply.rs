@@ -72,6 +72,10 @@ impl Reply {
     /// The reply of a command if there is no memory for its actual reply.
     pub const NO_MEMORY: Self = Self::error("OOM there is no memory for the reply");
 
+    /// The reply to a command that may take no more memory.
+    pub const OUT_OF_MEMORY: Self =
+        Self::error("OOM command not allowed when used memory > 'maxmemory'.");
+
     /// The arity error of the command with this name.
     #[must_use]
     pub fn wrong_arity(name: &[u8]) -> Self {

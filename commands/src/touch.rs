@@ -2,7 +2,7 @@
 
 use crate::{
     Answer, Args, Filter, Reply, Store,
-    cf::{NO_WINDOW, OUT_OF_MEMORY, full, room},
+    cf::{NO_WINDOW, full, room},
     store::filter_of,
 };
 use guira::InsertError;
@@ -32,7 +32,7 @@ pub(crate) fn add_touch<S: Store>(store: &S, args: Args<'_>) -> Answer {
         return Err(Reply::wrong_arity(args[0]));
     };
     if store.refuses_growth() {
-        return Err(OUT_OF_MEMORY);
+        return Err(Reply::OUT_OF_MEMORY);
     }
     let add = |kept: &Arc<S::Kept>| {
         let filter = filter_of(kept);

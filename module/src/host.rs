@@ -5,9 +5,7 @@ use crate::{
     engine::{Flags, Found, warn},
     entry::{Content, Entry},
     loading::{ANY_SIZE, Loading, Progress},
-    offload,
-    reply::OUT_OF_MEMORY,
-    settings,
+    offload, settings,
     slot::Slot,
     windows::{Saved, Windows},
 };
@@ -154,7 +152,7 @@ impl<'a, K: Slot> Host<'a, K> {
             false => memory.used.saturating_add(more as u64),
         };
         if needed > memory.limit {
-            Err(OUT_OF_MEMORY)
+            Err(Reply::OUT_OF_MEMORY)
         } else {
             Ok(())
         }

@@ -7,8 +7,7 @@
 use crate::{
     engine::{Context, Found, Key, Str, Waiting, guarded, warn},
     entry::{Content, Entry},
-    reply::{self, OUT_OF_MEMORY},
-    settings,
+    reply, settings,
     slot::Slot,
     workers,
 };
@@ -189,7 +188,7 @@ impl Store for Held {
 
     fn may_combine(&self, work: Work) -> Result<(), Reply> {
         match work.bytes > self.free {
-            true => Err(OUT_OF_MEMORY),
+            true => Err(Reply::OUT_OF_MEMORY),
             false => Ok(()),
         }
     }

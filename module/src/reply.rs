@@ -3,10 +3,6 @@
 use crate::engine::Context;
 use guira_commands::{Answer, Reply};
 
-/// The engine's own reply to a command that may not take more memory.
-pub(crate) const OUT_OF_MEMORY: Reply =
-    Reply::error("OOM command not allowed when used memory > 'maxmemory'.");
-
 /// The reply for an answer; an error is a reply as well.
 pub(crate) fn of(answer: Answer) -> Reply {
     answer.unwrap_or_else(|refusal| refusal)

@@ -132,8 +132,7 @@ impl Transaction {
     /// Charges `bytes` more.
     fn charge(&mut self, bytes: usize) -> Result<(), Reply> {
         let charged = self.server.store.keyspace.charge(bytes);
-        let refused = |_| Reply::error("OOM command not allowed when used memory > 'maxmemory'.");
-        charged.map_err(refused)?;
+        charged.map_err(|_| Reply::OUT_OF_MEMORY)?;
         self.charged += bytes;
         Ok(())
     }
