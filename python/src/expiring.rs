@@ -8,8 +8,10 @@ use crate::{
     batch::{self, Keys, Operation},
     clock::Clock,
     direct::Hashing,
+    errors::merge_error,
     item::Rule,
 };
+use guira::MergeError;
 pub(crate) use methods::restore_expiring_filter;
 use pyo3::{exceptions::PyValueError, prelude::*};
 use std::time::Duration;
@@ -53,6 +55,19 @@ impl ExpiringFilter {
             clock: Clock::start(clock, &table),
             table: Box::new(table),
         }
+    }
+
+    /// Merges or unites it with another filter, and so on, after the epochs that are due.
+    fn combine(
+        &self,
+        py: Python<'_>,
+        other: &Other<'_>,
+        way: fn(&Table, &Table) -> Result<(), MergeError>,
+    ) -> PyResult<()> {
+        self.rule.check_items(other.rule())?;
+        self.begin(py);
+        let other = other.table(py)?;
+        py.detach(|| way(&self.table, other)).map_err(merge_error)
     }
 }
 

@@ -7,11 +7,11 @@ use crate::{
     batch::Refused,
     common::{Hashed, Lookups, changes, lookups},
     direct::Hashing,
-    errors::insert_error,
+    errors::{insert_error, merge_error},
     item::Rule,
     tokens::retried,
 };
-use guira::CuckooFilter;
+use guira::{CuckooFilter, MergeError};
 pub(crate) use methods::restore_filter;
 use pyo3::prelude::*;
 
@@ -54,6 +54,18 @@ impl Filter {
     fn of(table: CuckooFilter, items: Items) -> Self {
         let rule = Rule::new(table.hasher(), items);
         Self { table, rule }
+    }
+
+    /// Merges or unites it with another filter, and so on.
+    fn combine(
+        &self,
+        py: Python<'_>,
+        other: &Other<'_>,
+        way: fn(&CuckooFilter, &CuckooFilter) -> Result<(), MergeError>,
+    ) -> PyResult<()> {
+        self.rule.check_items(other.rule())?;
+        let other = other.table(py)?;
+        py.detach(|| way(&self.table, other)).map_err(merge_error)
     }
 }
 

@@ -1,10 +1,10 @@
 //! What Python sees of `ExpiringFilter`.
 
-use super::{ExpiringFilter, Other, writes::Written};
+use super::{ExpiringFilter, Other, Table, writes::Written};
 use crate::{
     arguments::{ClockKind, ExpiringSettings, Items, Seconds, Whole, since},
     batch::{Keys, Nulls},
-    errors::{build_error, merge_error, snapshot_error},
+    errors::{build_error, snapshot_error},
     estimate::Estimate,
     item::Rule,
     snapshot::{self, Timed},
@@ -316,10 +316,7 @@ impl ExpiringFilter {
     /// Adds all copies of another filter with their times. Both must have the same seed and sizes.
     #[pyo3(signature = (other, /))]
     fn merge(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
-        self.rule.check_items(other.rule())?;
-        self.begin(py);
-        let other = other.table(py)?;
-        py.detach(|| self.table.merge(other)).map_err(merge_error)
+        self.combine(py, &other, Table::merge)
     }
 
     /// Adds what another filter has and this one lacks. An item is then in this filter as often as
@@ -336,11 +333,7 @@ impl ExpiringFilter {
     ///     (2, 1)
     #[pyo3(signature = (other, /))]
     fn union_with(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
-        self.rule.check_items(other.rule())?;
-        self.begin(py);
-        let other = other.table(py)?;
-        py.detach(|| self.table.union_with(other))
-            .map_err(merge_error)
+        self.combine(py, &other, Table::union_with)
     }
 
     /// Removes what another filter lacks. An item is then in this filter as often as in the filter that
@@ -355,11 +348,7 @@ impl ExpiringFilter {
     ///     (1, 1)
     #[pyo3(signature = (other, /))]
     fn intersect_with(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
-        self.rule.check_items(other.rule())?;
-        self.begin(py);
-        let other = other.table(py)?;
-        py.detach(|| self.table.intersect_with(other))
-            .map_err(merge_error)
+        self.combine(py, &other, Table::intersect_with)
     }
 
     /// Removes all copies of what another filter has. At the false-positive rate, it also removes items
@@ -374,11 +363,7 @@ impl ExpiringFilter {
     ///     (1, True)
     #[pyo3(signature = (other, /))]
     fn difference_with(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
-        self.rule.check_items(other.rule())?;
-        self.begin(py);
-        let other = other.table(py)?;
-        py.detach(|| self.table.difference_with(other))
-            .map_err(merge_error)
+        self.combine(py, &other, Table::difference_with)
     }
 
     /// Removes all items.

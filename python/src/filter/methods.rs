@@ -3,10 +3,11 @@
 use super::{Filter, Other};
 use crate::{
     arguments::{Items, Preference, Settings, Whole},
-    errors::{build_error, merge_error, snapshot_error},
+    errors::{build_error, snapshot_error},
     estimate::Estimate,
     snapshot,
 };
+use guira::CuckooFilter;
 use pyo3::{prelude::*, types::PyBytes};
 use std::{path::PathBuf, time::Duration};
 
@@ -94,9 +95,7 @@ impl Filter {
     ///     True
     #[pyo3(signature = (other, /))]
     fn merge(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
-        self.rule.check_items(other.rule())?;
-        let other = other.table(py)?;
-        py.detach(|| self.table.merge(other)).map_err(merge_error)
+        self.combine(py, &other, CuckooFilter::merge)
     }
 
     /// Adds what another filter has and this one lacks. An item is then in this filter as often as
@@ -111,10 +110,7 @@ impl Filter {
     ///     (3, 1)
     #[pyo3(signature = (other, /))]
     fn union_with(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
-        self.rule.check_items(other.rule())?;
-        let other = other.table(py)?;
-        py.detach(|| self.table.union_with(other))
-            .map_err(merge_error)
+        self.combine(py, &other, CuckooFilter::union_with)
     }
 
     /// Removes what another filter lacks. An item is then in this filter as often as in the filter that
@@ -129,10 +125,7 @@ impl Filter {
     ///     (1, 1)
     #[pyo3(signature = (other, /))]
     fn intersect_with(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
-        self.rule.check_items(other.rule())?;
-        let other = other.table(py)?;
-        py.detach(|| self.table.intersect_with(other))
-            .map_err(merge_error)
+        self.combine(py, &other, CuckooFilter::intersect_with)
     }
 
     /// Removes all copies of what another filter has. At the false-positive rate, it also removes items
@@ -147,10 +140,7 @@ impl Filter {
     ///     (1, True)
     #[pyo3(signature = (other, /))]
     fn difference_with(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
-        self.rule.check_items(other.rule())?;
-        let other = other.table(py)?;
-        py.detach(|| self.table.difference_with(other))
-            .map_err(merge_error)
+        self.combine(py, &other, CuckooFilter::difference_with)
     }
 
     /// Removes all items.
