@@ -16,8 +16,8 @@ use std::{
 /// # Time
 ///
 /// All processes go by one clock: the time since the machine started, including the time in which it was
-/// suspended. **Nothing expires unless a process calls [`tick`](SharedExpiringFilter::tick).** One process is enough. If it
-/// dies, any other one may continue; several may call it at the same time.
+/// suspended. **Nothing expires unless a process calls [`tick`](SharedExpiringFilter::tick).** One process
+/// is enough. If it dies, any other one may continue; several may call it at the same time.
 ///
 /// A filter in a file on disk is still there after a restart of the machine. Its current epoch continues
 /// then, and the time in which the machine was off does not count: items live longer, never shorter.

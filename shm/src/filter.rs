@@ -330,8 +330,8 @@ impl<S: BuildHasher + 'static, T: InFile> Shared<S, T> {
 
     /// Completes or undoes what dead processes have begun.
     ///
-    /// Inserts do this automatically when they find no room, and so does a tick that begins an epoch. Call this method after a process was
-    /// killed, for example when its parent notices.
+    /// Inserts do this automatically when they find no room, and so does a tick that begins an epoch.
+    /// Call this method after a process was killed, for example when its parent notices.
     pub fn repair(&self) -> Repaired {
         self.shared.filter.repair_dead()
     }
@@ -514,7 +514,8 @@ impl<S: BuildHasher + 'static, T: InFile> Shared<S, T> {
     /// [`Filter::len`].
     ///
     /// Exact at rest, unless processes have died. Each dead process may have left it off by one, by
-    /// the items of its current batch, or by the copies that a sweep was emptying. [`recount`](Self::recount) makes it exact.
+    /// the items of its current batch, or by the copies that a sweep was emptying.
+    /// [`recount`](Self::recount) makes it exact.
     #[must_use]
     pub fn len(&self) -> usize {
         self.shared.filter.len()

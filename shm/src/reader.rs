@@ -88,8 +88,9 @@ pub type SharedReader<S = SeededState> = Reader<S, Forever>;
 /// was late would expire early.
 ///
 /// A reader begins no epoch. **If no writer calls [`tick`](crate::SharedExpiringFilter::tick), nothing
-/// expires**, and items are found for as long as that lasts. [`epoch_age`](SharedExpiringReader::epoch_age) shows it: while a
-/// writer ticks, it is at most [`epoch_length`](SharedExpiringReader::epoch_length) plus the time between two ticks.
+/// expires**, and items are found for as long as that lasts. [`epoch_age`](SharedExpiringReader::epoch_age)
+/// shows it: while a writer ticks, it is at most [`epoch_length`](SharedExpiringReader::epoch_length) plus
+/// the time between two ticks.
 pub type SharedExpiringReader<S = SeededState> = Reader<S, Expiring>;
 
 /// The processes, as a reader sees them: it has no seat, and never takes one.
