@@ -44,10 +44,7 @@ fn in_groups(
     let mut inserted = 0;
     loop {
         let group: ArrayVec<u64, GROUP> = hashes.by_ref().take(GROUP).collect();
-        insert(&group).map_err(|BatchError { index, error }| BatchError {
-            index: inserted + index,
-            error,
-        })?;
+        insert(&group).map_err(|error| error.after(inserted))?;
         if !group.is_full() {
             return Ok(());
         }

@@ -4,7 +4,10 @@
 //! loom, all without comments. A file that has passed with the same inputs at the same bound does
 //! not run again.
 
-use crate::run::{Failed, bash, root};
+use crate::{
+    controls::{File, of_models},
+    run::{Failed, bash, root},
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -149,15 +152,7 @@ fn explore(files: Vec<String>, bound: u32) -> Result<(), Failed> {
 
 /// The names of the files with models.
 pub(crate) fn files() -> Result<Vec<String>, Failed> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(root().join("loom-tests/tests"))? {
-        let path = entry?.path();
-        if let (true, Some(stem)) = (path.is_file(), path.file_stem()) {
-            files.push(stem.to_string_lossy().into_owned());
-        }
-    }
-    files.sort();
-    Ok(files)
+    Ok(of_models()?.iter().map(File::stem).collect())
 }
 
 /// A hash of all inputs of the models in `file`.
