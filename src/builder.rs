@@ -205,8 +205,8 @@ impl<S, T: Lifetime> Builder<S, T> {
     /// them raises the rate.
     ///
     /// In an [`ExpiringFilter`], it is the number of distinct items that arrive per TTL. The filter has
-    /// room for these and for the items of 1.5 epochs more, if items arrive at an even pace. If bursts
-    /// have up to twice that number, request twice the capacity.
+    /// room for these and for the items of 1.5 epochs more, if items arrive evenly. If all items of a TTL
+    /// can arrive in one burst, request twice their number.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -264,7 +264,7 @@ impl<S, T: Lifetime> Builder<S, T> {
     /// [`fingerprint_bits`](Self::fingerprint_bits) is set.
     ///
     /// Usually no single insert pays for a doubling: each insert splits a few words. An insert that
-    /// finds no room during a doubling splits more of them, twice the number in each try.
+    /// finds no room during a doubling splits more of them, twice the number in each attempt.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -549,8 +549,8 @@ impl<S> Builder<S> {
     /// |---|---|---|---|
     /// | copies of one item that fit a fixed filter | 4 to 14 | 64 to 160 | 1024 to 1536 |
     ///
-    /// Removes take copies away one by one, and [`count`](CuckooFilter::count) tells how many there
-    /// are. Filters with counters cannot prefer space.
+    /// Each remove removes one copy, and [`count`](CuckooFilter::count) says how many there are. Filters
+    /// with counters cannot prefer space.
     ///
     /// ```
     /// use guira::{BuildError, CuckooFilter};
