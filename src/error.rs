@@ -33,13 +33,12 @@ pub enum InsertError {
     /// Both buckets of the item are full of copies of the item, or of items that hash alike. Only a
     /// remove makes room.
     TooManyCopies,
-    /// A snapshot, merge, digest or clear of the filter is in progress. It forbids relocations that
-    /// might make room, and the allocator refuses the memory to scan the rest. Transient: try again
-    /// when it has ended.
+    /// A scan of the filter is in progress, such as a snapshot, merge, digest or clear. It forbids
+    /// relocations that might make room, and the insert cannot help it, because the allocator refuses
+    /// the memory or another process scans. Transient: try again when it has ended.
     BlockedByScan,
-    /// Both buckets of the item are full, and other threads' calls in progress are in the way of every
-    /// chain of relocations. Transient, and rare: a thread has lost its processor in the middle of a
-    /// call.
+    /// Both buckets of the item are full, and calls of other threads are in the way of every chain of
+    /// relocations. Transient, and rare: a thread has lost its processor in the middle of a call.
     Contended,
     /// All reservation tokens are in use. Transient. Only `insert_unique` and `insert_or_refresh`
     /// need a token. The process has 512 for all its filters, and idle threads keep at most 128.
@@ -84,8 +83,8 @@ impl Error for InsertError {}
 
 /// A batch of inserts ended at an item that was not inserted. Its source is the error of that item.
 ///
-/// The items before it are decided, and this call inserted none from it on. To continue after it,
-/// pass the rest.
+/// The items before it are decided, and this call did not insert it or any item after it. To continue
+/// after it, pass the rest.
 ///
 /// ```
 /// use guira::CuckooFilter;
@@ -145,7 +144,7 @@ pub enum MergeError {
     Geometry(Mismatch),
     /// The filters hash items differently: their seeds or their hashers differ.
     Hasher {
-        /// The hash of a fixed probe in the filter that the other one was to be merged into.
+        /// The hash of a fixed probe in the filter into which the other one was to be merged.
         this: u64,
         /// The hash of the probe in the other filter.
         other: u64,
@@ -157,7 +156,7 @@ pub enum MergeError {
         /// Why the next one was not: the source of this error.
         error: InsertError,
     },
-    /// The filter could not be read to its end, so that more of its copies may have to be removed.
+    /// The filter could not be scanned to its end, so more of its copies may have to be removed.
     Scan {
         /// Why it could not: the source of this error.
         error: InsertError,
@@ -191,7 +190,7 @@ impl Error for MergeError {
     }
 }
 
-/// A property in which two filters differ: `this`, that the `other` was to be merged into.
+/// A property in which two filters differ: `this`, into which the `other` was to be merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs)] // Each variant has the same two fields, which the line above describes.

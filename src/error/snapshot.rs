@@ -1,6 +1,6 @@
 use std::{error::Error, fmt, io};
 
-/// Bytes are not a snapshot or a header that can be read.
+/// A snapshot or a header could not be read.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SnapshotError {

@@ -57,7 +57,7 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// # Errors
     ///
     /// The batch ends at the first item that cannot be inserted. [`BatchError`] has the index of
-    /// that item and its error. All items before it were inserted, and no item from it on.
+    /// that item and its error. All items before it were inserted, and none after it.
     pub fn insert_batch<Q: Hash>(&self, items: &[Q]) -> Result<(), BatchError> {
         // A slice of nothings takes no memory.
         let answers = &mut vec![(); items.len()];
@@ -82,8 +82,8 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// # Errors
     ///
     /// The batch ends at the first item that gets an error. [`BatchError`] has the index of that
-    /// item and its error. All items before it are decided. This call inserted no item from it on,
-    /// and left the rest of `inserted` unchanged.
+    /// item and its error. All items before it are decided. This call inserted none after it, and left
+    /// the rest of `inserted` unchanged.
     ///
     /// # Panics
     ///

@@ -47,15 +47,16 @@ use std::hash::{BuildHasher, Hash};
 ///
 /// An epoch begins in a write or in [`tick`](Self::tick), when it is due by the filter's clock. A write
 /// notices that at most an eighth of an epoch late, or a quarter of a second. The caller of
-/// [`tick_at`](Self::tick_at) brings a clock. Who calls [`advance`](Self::advance) must let TTL/E pass
+/// [`tick_at`](Self::tick_at) brings a clock. A caller of [`advance`](Self::advance) must let TTL/E pass
 /// between two epochs. A late epoch is harmless: items live longer by the delay.
 ///
 /// The first filter of a process starts a thread, which reads the clock for all of them until the last one
-/// is dropped. After `fork`, a filter that the child has from its parent needs a thread that ticks.
+/// is dropped. After `fork`, a filter that the child has from its parent expires nothing until a thread
+/// ticks, or the child makes a filter.
 ///
 /// | promise | |
 /// |---|---|
-/// | An item is found | for at least the TTL after [`insert`](Self::insert), [`insert_unique`](Self::insert_unique) or [`refresh`](Self::refresh) returned |
+/// | An item is found | for at least the TTL after [`insert`](Self::insert), [`insert_unique`](Self::insert_unique) (with an exception that is named there) or [`refresh`](Self::refresh) returned |
 /// | It is gone, apart from false positives | after at most TTL · (1 + 1/E), if epochs begin on time; otherwise after the next writes |
 /// | Nothing expires early | even if the inserting thread is preempted for many epochs: it then inserts again |
 ///
@@ -115,7 +116,7 @@ impl<S: BuildHasher> Filter<S, Expiring> {
     /// # Errors
     ///
     /// [`InsertError`] if a copy had to be added and there was no room. The item is present, and its
-    /// time has not changed.
+    /// time is usually unchanged.
     #[inline]
     pub fn refresh<Q: Hash + ?Sized>(&self, item: &Q) -> Result<bool, InsertError> {
         self.refresh_hash(self.hash_of(item))

@@ -30,13 +30,13 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// * [`InsertError::BlockedByScan`]: a snapshot, merge, digest or clear of this filter is in the
     ///   way, and the allocator refuses the memory to scan the rest: see
     ///   [`write_to`](Self::write_to). Try again later.
-    /// * [`InsertError::Contended`]: other threads were in the way again and again, as happens if one
-    ///   loses its processor during a relocation in these buckets. Try again.
+    /// * [`InsertError::Contended`]: other threads were repeatedly in the way, as happens if one loses
+    ///   its processor during a relocation in these buckets. Try again.
     /// * [`InsertError::Memory`]: the filter has to grow, and the allocator refuses the memory.
     ///
-    /// In an [`ExpiringFilter`](crate::ExpiringFilter) there is an exception. If an epoch begins during the call while another
-    /// thread is changing the bucket of the copy, the call may add more than one copy. After an error
-    /// a copy of this call may remain, and the item may be found for some epochs.
+    /// In an [`ExpiringFilter`](crate::ExpiringFilter) there is an exception. If an epoch begins during
+    /// the call while another thread is changing the bucket of the copy, the call may add more than one
+    /// copy. After an error a copy of this call may remain, and the item may be found for some epochs.
     #[inline]
     pub fn insert<Q: Hash + ?Sized>(&self, item: &Q) -> Result<(), InsertError> {
         self.insert_hash(self.hash_of(item))
@@ -60,18 +60,18 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// assert_eq!(coupons.count("SUMMER-7QX"), 1);
     /// ```
     ///
-    /// A new item can get `Ok(false)`, too: if an item of the same class is present. The
-    /// probability is at most the [`false_positive_rate`](Self::false_positive_rate), up to
-    /// `capacity` items. Choose a low rate if a repeat is dropped: at 0.1 %, a full filter drops
-    /// one new coupon in a thousand.
+    /// A new item gets `Ok(false)`, too, if an item of the same class is present. The probability is at
+    /// most the [`false_positive_rate`](Self::false_positive_rate), up to `capacity` items. Choose a low
+    /// rate if your program drops repeats: at 0.1 %, a full filter drops one new item in a thousand.
     ///
-    /// In an [`ExpiringFilter`](crate::ExpiringFilter) an item that has expired is absent. A repeat does not reset the time of
-    /// the item: [`insert_or_refresh`](crate::ExpiringFilter::insert_or_refresh) does. If epochs begin before
-    /// the call ends, it refreshes the copy that it added. If it cannot, because another call is at
-    /// work in that bucket or the copy is already dead, it adds a second copy. If there is no room for
-    /// that either, the item expires early by these epochs, and the result is still `Ok(true)`. A live
-    /// copy of a colliding item counts as the item: then none of the racing calls gets `Ok(true)`. With
-    /// 9-bit fingerprints this is some 0.1 % of races in a full filter.
+    /// In an [`ExpiringFilter`](crate::ExpiringFilter) an item that has expired is absent. A repeat does
+    /// not reset the time of the item:
+    /// [`insert_or_refresh`](crate::ExpiringFilter::insert_or_refresh) does. If epochs begin before the
+    /// call ends, it refreshes the copy that it added. If it cannot, because another call is at work in
+    /// that bucket or the copy is already dead, it adds a second copy. If there is no room for that
+    /// either, the item expires early by these epochs, and the result is still `Ok(true)`. A live copy
+    /// of a colliding item counts as the item: then none of the racing calls gets `Ok(true)`. With 9-bit
+    /// fingerprints this is some 0.1 % of races in a full filter.
     ///
     /// Obstruction-free: two calls whose items share a bucket can undo each other's reservation.
     /// Each backs off exponentially before it does. O(1) until the filter is nearly full, as
@@ -123,8 +123,8 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// [Lock-free](crate#promises), O(1).
     ///
     /// Remove only items that were inserted: see [Removing](crate::CuckooFilter#removing).
-    /// In an [`ExpiringFilter`](crate::ExpiringFilter) they must not have expired. There the call removes the oldest copy that is
-    /// live.
+    /// In an [`ExpiringFilter`](crate::ExpiringFilter) they must not have expired, and the call removes
+    /// the oldest live copy.
     ///
     /// ```
     /// use guira::CuckooFilter;

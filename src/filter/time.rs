@@ -27,7 +27,7 @@ impl<S> Filter<S, Expiring> {
     /// before the current epoch began, however late it is. So an item is gone at most one epoch and one
     /// gap between two calls after its TTL.
     ///
-    /// O(1) if no epoch is due, and otherwise O([`buckets`](Self::buckets)), some 2 ns for each. No
+    /// O(1) if no epoch is due, and otherwise O([`buckets`](Self::buckets)), 2 to 8 ns for each. No
     /// thread waits for it. [`begin_due_epoch`](Self::begin_due_epoch) does not sweep.
     ///
     /// ```
@@ -49,8 +49,8 @@ impl<S> Filter<S, Expiring> {
         begun
     }
 
-    /// [`tick`](Self::tick) without the sweep: begins the next epoch if it is due, and leaves it to
-    /// a call of [`sweep`](Self::sweep) to sweep dead copies.
+    /// [`tick`](Self::tick) without the sweep: begins the next epoch if it is due, and leaves dead
+    /// copies to a call of [`sweep`](Self::sweep).
     pub fn begin_due_epoch(&self) -> bool {
         let length = self.epoch_length();
         let begun = self.raw.begin_due_epoch(length, &|| self.timing.read());
@@ -110,7 +110,7 @@ impl<S> Filter<S, Expiring> {
     }
 
     /// [`tick_at`](Self::tick_at) without the sweep: begins the next epoch if it is due, and leaves
-    /// it to a call of [`sweep`](Self::sweep) to sweep dead copies.
+    /// dead copies to a call of [`sweep`](Self::sweep).
     pub fn begin_due_epoch_at(&self, clock: impl Fn() -> Duration) -> bool {
         self.tick_by_hand();
         let length = self.epoch_length();
@@ -173,10 +173,10 @@ impl<S> Filter<S, Expiring> {
     }
 
     /// Begins the next epoch, and sweeps dead copies. False if another thread began it during the
-    /// call. O([`buckets`](Self::buckets)), some 2 ns for each; no thread waits for it.
+    /// call. O([`buckets`](Self::buckets)), 2 to 8 ns for each; no thread waits for it.
     ///
-    /// Call it at most once per [`epoch_length`](Self::epoch_length), and do not catch up missed
-    /// epochs. If two epochs begin at once, an item inserted between them lives shorter than the
+    /// Call it at most once per [`epoch_length`](Self::epoch_length), and do not catch up on missed
+    /// epochs. If two epochs begin at once, an item inserted between them does not live for the whole
     /// TTL. [`tick`](Self::tick) ensures this by a clock.
     ///
     /// ```
@@ -194,7 +194,7 @@ impl<S> Filter<S, Expiring> {
     }
 
     /// [`advance`](Self::advance) without the sweep, for a thread that must not be delayed: begins
-    /// the next epoch, and leaves it to a call of [`sweep`](Self::sweep) to sweep dead copies.
+    /// the next epoch, and leaves dead copies to a call of [`sweep`](Self::sweep).
     ///
     /// False if another thread began the epoch during the call. O(1) if the current epoch has been
     /// swept. Otherwise it is swept first: O([`buckets`](Self::buckets)).
@@ -247,7 +247,7 @@ impl<S> Filter<S, Expiring> {
         self.raw.epoch()
     }
 
-    /// The time for which an item is at least kept.
+    /// The minimum time for which an item is kept.
     #[must_use]
     pub fn ttl(&self) -> Duration {
         self.timing.ttl()
