@@ -73,7 +73,7 @@ impl fmt::Display for InsertError {
             Self::TooManyCopies => "the filter is full of copies of this item",
             Self::BlockedByScan => "the filter has no room while it is being scanned: try again",
             Self::Contended => "other threads are in the way of this insert: try again",
-            Self::TooManyInFlight => "more than 512 calls of insert_unique are in flight",
+            Self::TooManyInFlight => "all 512 tokens of insert_unique are in use",
             Self::Memory => "no memory for the filter to grow",
         })
     }

@@ -80,7 +80,7 @@ fn errors_are_errors_with_a_text() {
     assert!(full.source().is_none());
     assert_eq!(
         InsertError::TooManyInFlight.to_string(),
-        "more than 512 calls of insert_unique are in flight"
+        "all 512 tokens of insert_unique are in use"
     );
 
     let filter = CuckooFilter::builder()
