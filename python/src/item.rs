@@ -148,6 +148,12 @@ impl Rule {
     /// A type that is not an item: the error says what to write instead.
     #[cold]
     pub(crate) fn refuse(&self, item: &Bound<'_, PyAny>) -> PyErr {
+        if item.is_none() {
+            return PyTypeError::new_err(
+                "None (a NoneType) is not an item: it is a null in an array of objects and in an Arrow \
+                 array only",
+            );
+        }
         let name = item.get_type().fully_qualified_name();
         let name = name.map_or_else(|_| "?".into(), |name| name.to_string_lossy().into_owned());
         let value = shown(item);

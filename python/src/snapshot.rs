@@ -13,14 +13,10 @@ use pyo3::{
     types::{PyBytes, PyString},
 };
 use std::{
-    fs::{self, File, Permissions},
-    io::{self, BufWriter, Read, Write},
+    io::{self, Write},
     path::Path,
     time::Duration,
 };
-
-/// Bytes read from a file at a time.
-const PIECE: usize = 1 << 20;
 
 /// The bytes before the snapshot of a dump: its length.
 const LENGTH: usize = 8;
@@ -50,6 +46,9 @@ pub(crate) trait Decoder: Sized {
 
     /// The filter of a snapshot that is `age` old.
     fn finish(self, age: Duration) -> Result<Self::Filter, guira::SnapshotError>;
+
+    /// The filter of a file.
+    fn load(self, path: &Path) -> Result<Self::Filter, guira::SnapshotError>;
 }
 
 macro_rules! stored {
@@ -73,6 +72,10 @@ macro_rules! stored {
 
             fn finish(self, age: Duration) -> Result<$filter, guira::SnapshotError> {
                 $finish(self, age)
+            }
+
+            fn load(self, path: &Path) -> Result<$filter, guira::SnapshotError> {
+                self.load(path)
             }
         }
     };
@@ -174,94 +177,27 @@ fn feed_all(decoder: &mut impl Decoder, bytes: &[u8]) -> PyResult<()> {
     Ok(())
 }
 
-/// Writes a snapshot to a temporary file beside `path`, and renames it: the file has the old or the
-/// new snapshot, also after a crash.
-pub(crate) fn save(py: Python<'_>, filter: &impl Source, path: &Path) -> PyResult<()> {
-    py.detach(|| save_to(filter, path))
-        .map_err(|error| file_error(py, path, error))
+/// Saves a filter to a file by `save`, which is that of the library.
+pub(crate) fn save(
+    py: Python<'_>,
+    path: &Path,
+    save: impl FnOnce() -> io::Result<()> + Send,
+) -> PyResult<()> {
+    py.detach(save).map_err(|error| file_error(py, path, error))
 }
 
-fn save_to(filter: &impl Source, path: &Path) -> io::Result<()> {
-    let directory = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    // Windows cannot open directories.
-    #[cfg(unix)]
-    let opened = File::open(directory)?;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".guira-").suffix(".tmp");
-    let replaced = permissions_of(path);
-    if replaced.is_none()
-        && let Some(permissions) = permissions()
-    {
-        builder.permissions(permissions);
-    }
-    let file = builder.tempfile_in(directory)?;
-    let mut out = BufWriter::with_capacity(PIECE, file);
-    filter.write(&mut out)?;
-    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-    if let Some(permissions) = replaced {
-        file.as_file().set_permissions(permissions)?;
-    }
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    // The rename is on the disk only after this.
-    #[cfg(unix)]
-    opened.sync_all()?;
-    Ok(())
-}
-
-/// The permissions of the file that is replaced: a snapshot has the seed, which may be secret.
-#[cfg(unix)]
-fn permissions_of(path: &Path) -> Option<Permissions> {
-    use std::os::unix::fs::PermissionsExt;
-    let replaced = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-    Some(Permissions::from_mode(
-        replaced.permissions().mode() & 0o777,
-    ))
-}
-
-#[cfg(not(unix))]
-fn permissions_of(_path: &Path) -> Option<Permissions> {
-    None
-}
-
-/// The permissions of any new file: the umask applies. A temporary file is private otherwise.
-#[cfg(unix)]
-fn permissions() -> Option<Permissions> {
-    use std::os::unix::fs::PermissionsExt;
-    Some(Permissions::from_mode(0o666))
-}
-
-#[cfg(not(unix))]
-fn permissions() -> Option<Permissions> {
-    None
-}
-
-/// The filter of a file that holds one snapshot.
+/// The filter of a file that `save` of the library, here or in another program, has written.
 pub(crate) fn load<F: Stored>(
     py: Python<'_>,
     path: &Path,
     max_bytes: Option<usize>,
-    age: Duration,
 ) -> PyResult<F> {
-    let failed = |error| file_error(py, path, error);
-    let file = File::open(path).map_err(failed)?;
-    let mut decoder = F::Decoder::new(max_bytes.unwrap_or(usize::MAX));
-    let mut piece = Vec::new();
-    let reserved = piece.try_reserve_exact(PIECE);
-    reserved.map_err(|_| out_of_memory("a piece of the file"))?;
-    loop {
-        let read = py.detach(|| {
-            piece.clear();
-            (&file).take(PIECE as u64).read_to_end(&mut piece)
-        });
-        if read.map_err(failed)? == 0 {
-            return decoder.finish(age).map_err(snapshot_error);
-        }
-        py.detach(|| feed_all(&mut decoder, &piece))?;
-    }
+    let decoder = F::Decoder::new(max_bytes.unwrap_or(usize::MAX));
+    py.detach(|| decoder.load(path))
+        .map_err(|error| match error {
+            guira::SnapshotError::Io(error) => file_error(py, path, error),
+            error => snapshot_error(error),
+        })
 }
 
 /// The filter of what `CF.SCANDUMP` returned: the header, then the pieces.

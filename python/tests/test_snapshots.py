@@ -9,11 +9,13 @@ import random
 import stat
 import subprocess
 import sys
+import time
 import weakref
 import zlib
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import guira_filter
 import numpy as np
 import pytest
 from guira_filter import ExpiringFilter, Filter, FullError, SnapshotError
@@ -74,15 +76,21 @@ def test_bytes_are_read(kind: str, wrap: Callable[[bytes], Any]) -> None:
     assert again.digest() == f.digest()
 
 
+def time_of_day(milliseconds: int) -> bytes:
+    """What follows the snapshot in the file of an expiring filter."""
+    number = milliseconds.to_bytes(8, "little")
+    return number + zlib.crc32(number).to_bytes(4, "little")
+
+
 @pytest.mark.parametrize("kind", MAKERS)
 def test_files(kind: str, tmp_path: Path) -> None:
     f, path = filled(kind), tmp_path / "filter"
-    os.umask(umask := os.umask(0))
     f.save(path)
     assert [path.name for path in tmp_path.iterdir()] == ["filter"]
-    assert path.read_bytes() == f.to_bytes()
-    if os.name == "posix":
-        assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
+    data, snapshot = path.read_bytes(), f.to_bytes()
+    after = data.removeprefix(snapshot)
+    expires = isinstance(f, ExpiringFilter)
+    assert after == (time_of_day(int.from_bytes(after[:8], "little")) if expires else b"")
     assert type(f).load(str(path)).digest() == f.digest()
     for call in (f.save, type(f).load):
         with pytest.raises(FileNotFoundError) as caught:
@@ -90,20 +98,35 @@ def test_files(kind: str, tmp_path: Path) -> None:
         assert caught.value.filename == str(tmp_path / "none" / "filter")
     with pytest.raises(IsADirectoryError):
         type(f).load(tmp_path)
-    path.write_bytes(f.to_bytes() + b".")
+    with pytest.raises(SnapshotError, match="bytes"):
+        type(f).load(path, max_bytes=8)
+    path.write_bytes(data + b".")
     with pytest.raises(SnapshotError, match="1 bytes follow"):
         type(f).load(path)
 
 
+def test_the_time_since_a_save_counts(tmp_path: Path) -> None:
+    path, ttl = tmp_path / "filter", 1_000_000
+    f = ExpiringFilter(ttl)
+    f.add("ani")
+    snapshot, now = f.to_bytes(), time.time_ns() // 1_000_000
+    for ago, is_there in ((0, True), (ttl // 2, True), (2 * ttl, False), (-ttl, True)):
+        path.write_bytes(snapshot + time_of_day(now - 1000 * ago))
+        assert ("ani" in ExpiringFilter.load(path)) == is_there, ago
+        if sys.platform == "linux":
+            assert ("ani" in guira_filter.SharedExpiringFilter.load(path)) == is_there, ago
+
+
 @pytest.mark.skipif(os.name != "posix", reason="permissions of files")
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
-def test_a_replaced_file_keeps_its_permissions(mode: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("old", [None, 0o640, 0o666])
+def test_only_the_owner_can_read_a_file(old: int | None, tmp_path: Path) -> None:
     f, path = filled("fixed"), tmp_path / "filter"
-    path.write_bytes(b"old")
-    path.chmod(mode)
+    if old is not None:
+        path.write_bytes(b"old")
+        path.chmod(old)
     f.save(path)
     assert path.read_bytes() == f.to_bytes()
-    assert stat.S_IMODE(path.stat().st_mode) == mode
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:

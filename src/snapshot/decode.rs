@@ -82,15 +82,19 @@ impl<B: Body> Decoder<B> {
     }
 
     /// Reads a snapshot up to its last byte.
-    pub(crate) fn read(mut reader: impl Read) -> Result<B, SnapshotError> {
-        let mut decoder = Self::new(usize::MAX);
-        while !decoder.is_complete() {
-            let room = decoder.room()?;
+    pub(crate) fn read(reader: impl Read) -> Result<B, SnapshotError> {
+        Self::new(usize::MAX).read_on(reader)
+    }
+
+    /// Reads the rest of the snapshot up to its last byte.
+    pub(crate) fn read_on(mut self, mut reader: impl Read) -> Result<B, SnapshotError> {
+        while !self.is_complete() {
+            let room = self.room()?;
             let count = room.len();
             fill_from(&mut reader, room)?;
-            decoder.take(count, 0)?;
+            self.take(count, 0)?;
         }
-        decoder.finish()
+        self.finish()
     }
 
     /// Applies `finish` to the snapshot in `bytes`, which must end with it.

@@ -58,6 +58,10 @@ impl<T: Lifetime> FilterDecoder<T> {
         Self(Decoder::new(max_bytes))
     }
 
+    pub(super) fn into_inner(self) -> Decoder<Content<T>> {
+        self.0
+    }
+
     /// Takes the next bytes, and returns how many of them belong to the snapshot.
     ///
     /// The result is `bytes.len()` unless the snapshot ends earlier. O(bytes).

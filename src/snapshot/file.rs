@@ -2,7 +2,11 @@
 //!
 //! The standard library has neither files nor the time of day on `wasm32-unknown-unknown`.
 
-use super::{decode::Decoder, decoder::Content, fill_from};
+use super::{
+    decode::Decoder,
+    decoder::{Content, FilterDecoder},
+    fill_from,
+};
 use crate::{
     error::SnapshotError,
     filter::Filter,
@@ -131,6 +135,31 @@ impl<S: BuildHasher + 'static> Filter<S, Expiring> {
     }
 }
 
+impl<T: Lifetime> FilterDecoder<T> {
+    /// Loads the filter that [`save`](Filter::save) has saved: [`load`](Filter::load), within the limit of
+    /// a new decoder, for files of strangers.
+    ///
+    /// ```
+    /// use guira::{CuckooFilter, SnapshotDecoder, SnapshotError};
+    ///
+    /// # let directory = std::env::temp_dir().join(format!("guira-limit-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&directory)?;
+    /// # let path = directory.join("names.guira");
+    /// CuckooFilter::with_capacity(1_000_000).save(&path)?;
+    /// let refused = SnapshotDecoder::new(1 << 20).load(&path);
+    /// assert!(matches!(refused, Err(SnapshotError::TooLarge { allowed: 1_048_576, .. })));
+    /// # std::fs::remove_dir_all(directory)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Filter::load), and [`SnapshotError::TooLarge`] if the buckets need more than the limit.
+    pub fn load(self, path: impl AsRef<Path>) -> Result<Filter<SeededState, T>, SnapshotError> {
+        Loaded::by(self.into_inner(), path.as_ref())?.finish(SeededState::new)
+    }
+}
+
 /// The content of a file, whose checksums are right.
 pub(crate) struct Loaded<T: Lifetime> {
     pub(crate) content: Content<T>,
@@ -139,8 +168,12 @@ pub(crate) struct Loaded<T: Lifetime> {
 
 impl<T: Lifetime> Loaded<T> {
     pub(crate) fn read(path: &Path) -> Result<Self, SnapshotError> {
+        Self::by(Decoder::new(usize::MAX), path)
+    }
+
+    fn by(decoder: Decoder<Content<T>>, path: &Path) -> Result<Self, SnapshotError> {
         let mut file = BufReader::with_capacity(PIECE, File::open(path)?);
-        let content = Decoder::<Content<T>>::read(&mut file)?;
+        let content = decoder.read_on(&mut file)?;
         let elapsed = match T::EXPIRES {
             true => Saved::read(&mut file)?.elapsed(),
             false => Duration::ZERO,

@@ -343,7 +343,6 @@ class ExpiringFilter:
     def load(
         path: _Path,
         *,
-        age: _Seconds | None = None,
         max_bytes: int | None = None,
         items: _Items = "any",
         clock: _Clock = "monotonic",
@@ -691,7 +690,6 @@ if sys.platform == "linux":
             snapshot: _Path,
             path: _Path | None = None,
             *,
-            age: _Seconds | None = None,
             max_bytes: int | None = None,
             max_processes: int = 63,
             items: _Items = "any",

@@ -444,29 +444,28 @@ impl ExpiringFilter {
     }
 
     /// Writes the filter to a file, while other threads use it. The file is replaced at once: it has
-    /// the old or the new bytes, also after a crash. A replaced file keeps its permissions.
+    /// the old or the new bytes, also after a crash. Only its owner can read it.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         self.begin(py);
-        snapshot::save(py, &Timed(&self.table, &self.clock), &path)
+        let save = || self.table.save_at(&path, || self.clock.reading());
+        snapshot::save(py, &path, save)
     }
 
-    /// The filter of a file that `save`, or a program in Rust, has written `age` ago.
+    /// The filter of a file that `save`, here or in Rust, has written. The time since then counts, by the
+    /// time of day.
     #[staticmethod]
     #[pyo3(
-        signature = (
-            path, *, age = None, max_bytes = None, items = Items::Any, clock = ClockKind::Monotonic
-        ),
-        text_signature = "(path, *, age=None, max_bytes=None, items='any', clock='monotonic')"
+        signature = (path, *, max_bytes = None, items = Items::Any, clock = ClockKind::Monotonic),
+        text_signature = "(path, *, max_bytes=None, items='any', clock='monotonic')"
     )]
     fn load(
         py: Python<'_>,
         path: PathBuf,
-        age: Option<Seconds>,
         max_bytes: Option<Whole<usize>>,
         items: Items,
         clock: ClockKind,
     ) -> PyResult<Self> {
-        let table = snapshot::load(py, &path, max_bytes.map(|max| max.0), since(age))?;
+        let table = snapshot::load(py, &path, max_bytes.map(|max| max.0))?;
         Ok(Self::of(table, items, clock))
     }
 

@@ -211,12 +211,12 @@ impl Filter {
     }
 
     /// Writes the filter to a file, while other threads use it. The file is replaced at once: it has
-    /// the old or the new bytes, also after a crash. A replaced file keeps its permissions.
+    /// the old or the new bytes, also after a crash. Only its owner can read it.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        snapshot::save(py, &self.table, &path)
+        snapshot::save(py, &path, || self.table.save(&path))
     }
 
-    /// The filter of a file that `save`, or a program in Rust, has written.
+    /// The filter of a file that `save`, here or in Rust, has written.
     #[staticmethod]
     #[pyo3(
         signature = (path, *, max_bytes = None, items = Items::Any),
@@ -228,7 +228,7 @@ impl Filter {
         max_bytes: Option<Whole<usize>>,
         items: Items,
     ) -> PyResult<Self> {
-        let table = snapshot::load(py, &path, max_bytes.map(|max| max.0), Duration::ZERO)?;
+        let table = snapshot::load(py, &path, max_bytes.map(|max| max.0))?;
         Ok(Self::of(table, items))
     }
 

@@ -253,7 +253,8 @@ impl SharedExpiringFilter {
         Self::restored(data.py(), filter, path, max_processes.0, items)
     }
 
-    /// `from_bytes` of a file that `save` of any class has written, or a program in Rust.
+    /// The filter of a file that `save` of any class, here or in Rust, has written, as `from_bytes` makes it.
+    /// The time since then counts, by the time of day.
     ///
     ///     >>> saved = ExpiringFilter(60)
     ///     >>> saved.add("ani")
@@ -263,21 +264,20 @@ impl SharedExpiringFilter {
     #[staticmethod]
     #[pyo3(
         signature = (
-            snapshot, path = None, *, age = None, max_bytes = None, max_processes = Whole(PROCESSES),
+            snapshot, path = None, *, max_bytes = None, max_processes = Whole(PROCESSES),
             items = Items::Any
         ),
-        text_signature = "(snapshot, path=None, *, age=None, max_bytes=None, max_processes=63, items='any')"
+        text_signature = "(snapshot, path=None, *, max_bytes=None, max_processes=63, items='any')"
     )]
     fn load(
         py: Python<'_>,
         snapshot: PathBuf,
         path: Option<PathBuf>,
-        age: Option<Seconds>,
         max_bytes: Option<Whole<usize>>,
         max_processes: Whole<usize>,
         items: Items,
     ) -> PyResult<Self> {
-        let filter = crate::snapshot::load(py, &snapshot, max_bytes.map(|max| max.0), since(age))?;
+        let filter = crate::snapshot::load(py, &snapshot, max_bytes.map(|max| max.0))?;
         Self::restored(py, filter, path, max_processes.0, items)
     }
 

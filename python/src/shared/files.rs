@@ -407,10 +407,11 @@ macro_rules! shared {
             }
 
             #[doc = concat!("Writes the items to another file, which `", $own, ".load` reads, while processes")]
-            /// use the filter. That file is replaced at once, also if the machine crashes.
+            /// use the filter. That file is replaced at once, also if the machine crashes. Only its owner can
+            /// read it.
             fn save(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<()> {
                 self.attach(py)?;
-                crate::snapshot::save(py, self, &path)
+                crate::snapshot::save(py, &path, || self.table.as_filter().save(&path))
             }
 
             /// Adds all copies of another filter, shared or not. Both must have the same seed and sizes.

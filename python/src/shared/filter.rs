@@ -176,7 +176,7 @@ impl SharedFilter {
         Self::restored(data.py(), filter, path, max_processes.0, items)
     }
 
-    /// `from_bytes` of a file that `save` of any class has written, or a program in Rust.
+    /// The filter of a file that `save` of any class, here or in Rust, has written, as `from_bytes` makes it.
     ///
     ///     >>> saved = Filter(1000)
     ///     >>> saved.add("ani")
@@ -199,8 +199,7 @@ impl SharedFilter {
         max_processes: Whole<usize>,
         items: Items,
     ) -> PyResult<Self> {
-        let filter =
-            crate::snapshot::load(py, &snapshot, max_bytes.map(|max| max.0), Duration::ZERO)?;
+        let filter = crate::snapshot::load(py, &snapshot, max_bytes.map(|max| max.0))?;
         Self::restored(py, filter, path, max_processes.0, items)
     }
 
