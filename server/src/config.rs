@@ -82,6 +82,7 @@ pub struct Config {
         value_name = "BOOL",
         default_value = "yes",
         value_parser = BoolishValueParser::new(),
+        hide_possible_values = true,
         action = ArgAction::Set
     )]
     pub protected_mode: bool,

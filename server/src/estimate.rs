@@ -4,6 +4,9 @@ use guira::Size;
 use guira_commands::estimate;
 use std::{ffi::OsString, fmt::Write, os::unix::ffi::OsStrExt};
 
+const USAGE: &str = "Usage: guira-server estimate CAPACITY [OPTION]...\n
+Prints what a key takes. The options are those of CF.RESERVE: ERROR, WINDOW, MAXCAPACITY, COUNTERS...\n";
+
 /// The table for these arguments, which are those of `CF.RESERVE key`: the capacity, and options.
 ///
 /// # Errors
@@ -11,6 +14,9 @@ use std::{ffi::OsString, fmt::Write, os::unix::ffi::OsStrExt};
 /// The text that says why there is no such key.
 pub fn table(arguments: &[OsString]) -> Result<String, String> {
     let words: Vec<&[u8]> = arguments.iter().map(|word| word.as_bytes()).collect();
+    if words == [b"--help"] || words == [b"-h"] {
+        return Ok(USAGE.into());
+    }
     let estimate = estimate(&words, usize::MAX)?;
     let mut table = row(["items", "bytes", "bits per item", "rate", "copies"]);
     for &size in estimate.sizes() {
@@ -70,6 +76,7 @@ mod tests {
     #[test]
     fn refusals_are_those_of_the_command() {
         assert_eq!(of("few").unwrap_err(), "Bad capacity");
+        assert_eq!(of("--help").unwrap(), USAGE);
         assert_eq!(of("").unwrap_err(), "a capacity is missing");
     }
 }

@@ -263,6 +263,11 @@ impl Standby {
         let removed = store.keyspace.replace(filters);
         if !removed.is_empty() {
             store.abandon(|key| removed.contains(key));
+            // A primary that has restarted may have lost them.
+            warn!(
+                keys = removed.len(),
+                "keys are gone that the primary does not have any more"
+            );
         }
         *lock(&self.copied) = Some(copied);
         let milliseconds = begun.elapsed().as_millis() as u64;

@@ -35,6 +35,26 @@ fn lines(log: &PathBuf, message: &str) -> usize {
     text.lines().filter(|line| line.contains(&message)).count()
 }
 
+/// A primary that has restarted without its keys takes them from its standby.
+#[test]
+fn a_copy_that_removes_keys_is_a_warning() {
+    const GONE: &str = "keys are gone that the primary does not have any more";
+    let primary = Server::start(&[]);
+    let mut writer = primary.client(Protocol::Resp2);
+    ask::<()>(&mut writer, "CF.ADD k item");
+    let address = format!("127.0.0.1:{}", primary.port);
+    let arguments = ["--replica-of", &address, "--replica-every", "1s"];
+    let (_directory, log, standby) = logged(&[&["--log", "info"], &arguments[..]].concat());
+    let mut reader = standby.client(Protocol::Resp2);
+    until("the key is copied", || {
+        ask::<usize>(&mut reader, "EXISTS k") == 1
+    });
+    assert_eq!(lines(&log, GONE), 0);
+    ask::<()>(&mut writer, "FLUSHALL");
+    until("the loss is in the log", || lines(&log, GONE) == 1);
+    assert_eq!(ask::<usize>(&mut reader, "EXISTS k"), 0);
+}
+
 /// At most ten lines in ten seconds; all ten may come at once.
 fn most_lines(since: Instant) -> usize {
     10 * (1 + since.elapsed().as_secs() as usize / 10)

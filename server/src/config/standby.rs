@@ -38,6 +38,7 @@ pub struct Standby {
         value_name = "BOOL",
         default_value = "no",
         value_parser = BoolishValueParser::new(),
+        hide_possible_values = true,
         action = ArgAction::Set
     )]
     pub tls_replication: bool,
