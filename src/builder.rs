@@ -290,7 +290,7 @@ impl<S, T: Lifetime> Builder<S, T> {
 
     /// The highest share of absent items for which a filter with `capacity` items may return true.
     ///
-    /// The rate is from 2·10⁻⁹ to less than 1; in an [`ExpiringFilter`] from 3·10⁻⁸, and from 5·10⁻⁷ if
+    /// The rate is from 2·10⁻⁹ to less than 1; in an [`ExpiringFilter`] from 3·10⁻⁸, and from 2.4·10⁻⁷ if
     /// it can grow. The lowest rate of a [`CuckooFilter`] that can grow is higher, too, and the error
     /// names it. The default is 0.001, or with
     /// [`fingerprint_bits`](Self::fingerprint_bits) the rate of these.
@@ -326,7 +326,7 @@ impl<S, T: Lifetime> Builder<S, T> {
     /// | fixed, with [`Prefer::Space`] | these, and 9, 11, 13 |
     /// | growing | 10 to 40 |
     /// | [expiring](ExpiringFilter) | 9 (with at most 5 epochs), 11, 16, 26 |
-    /// | expiring and growing | 10 to 23 |
+    /// | expiring and growing | 10 to 40 |
     ///
     /// With `Prefer::Space`, 15 and 20 stand for two layouts each, and the builder chooses the one
     /// with the smaller table.
