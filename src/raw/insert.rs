@@ -76,6 +76,17 @@ impl<L: Layout> RawFilter<L> {
     #[cold]
     fn put_too_early(&self, class: Class, mut then: Now<L>) -> Result<(), InsertError> {
         loop {
+            // The copy among those of this class and epoch that is made younger need not be the oldest one.
+            let young = |now: Now<L>| now.entry(class.fingerprint);
+            if faulty!(L::COUNTER_BITS != 0, InsertRenewsOldest => false)
+                && let Some(now) = self.renew_one_like(class, young(then), young)
+            {
+                if self.time.is_still(now) {
+                    return Ok(());
+                }
+                then = now;
+                continue;
+            }
             let refreshed = faulty!(self.refresh(class), InsertOnceMore => {
                 self.len.add(1);
                 self.insert_uncounted(class).map(|()| true)
@@ -103,15 +114,26 @@ impl<L: Layout> RawFilter<L> {
     /// Adds a copy that was last seen `age` epochs ago, and counts it.
     ///
     /// If an epoch begins during the call, the copy could expire one epoch too early. Another copy is
-    /// then added, and the first one stays until it expires.
+    /// then added, and the first one stays until it expires. With counters, that one is made younger, if
+    /// there is room for this in its word.
     pub(crate) fn insert_aged(&self, class: Class, age: u64) -> Result<(), InsertError> {
+        let aged = |now: Now<L>| now.aged_entry(class.fingerprint, age);
         loop {
-            let now = self.time.now();
-            self.put(class, now.aged_entry(class.fingerprint, age))?;
+            let mut now = self.time.now();
+            self.put(class, aged(now))?;
             self.len.add(1);
-            let in_time = self.time.is_still(now);
-            if faulty!(in_time, MergeNoSecondNow => true) {
-                return Ok(());
+            loop {
+                let in_time = self.time.is_still(now);
+                if faulty!(in_time, MergeNoSecondNow => true) {
+                    return Ok(());
+                }
+                if L::COUNTER_BITS == 0 {
+                    break;
+                }
+                match self.renew_one_like(class, aged(now), aged) {
+                    Some(renewed) => now = renewed,
+                    None => break,
+                }
             }
         }
     }
@@ -147,6 +169,10 @@ impl<L: Layout> RawFilter<L> {
             let claim = faulty!(
                 Word::<L>::plus_in_emptier(one.bits, other.bits, entry, hint),
                 CountMarked => wrong::plus_in_marked::<L>([one, other], entry, hint)
+            );
+            let claim = faulty!(
+                claim,
+                CountAnyTag => wrong::plus_in_any_epoch::<L>([one, other], entry, hint)
             );
             let Some((in_other, new)) = claim else {
                 return false;

@@ -92,6 +92,8 @@ impl<L: Layout> RawFilter<L> {
         }
         match self.make_even(class, young, (q, entry)) {
             Renewal::Done(_) => self.take(p, young),
+            // As if the word had a mark, which will not go.
+            Renewal::Full if self.announce(class, &mut 0) => self.take(q, entry),
             // As if the word had a mark.
             Renewal::Gated if self.announce(class, patience) => self.take(q, entry),
             _ => None,
