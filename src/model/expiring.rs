@@ -186,6 +186,16 @@ impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32, const COUNTER: u32
         self.0.insert(item.0)
     }
 
+    /// `ExpiringFilter::insert_and_count`.
+    ///
+    /// # Errors
+    ///
+    /// As `ExpiringFilter::insert`.
+    pub fn insert_and_count(&self, item: Item) -> Result<usize, InsertError> {
+        self.0.insert(item.0)?;
+        Ok(self.0.count(item.0))
+    }
+
     /// `ExpiringFilter::insert_unique`.
     ///
     /// # Errors
