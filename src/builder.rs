@@ -328,6 +328,8 @@ impl<S, T: Lifetime> Builder<S, T> {
     /// | growing | 10 to 40 |
     /// | [expiring](ExpiringFilter) | 9 (with at most 5 epochs), 11, 16, 26 |
     /// | expiring and growing | 10 to 23 |
+    /// | expiring, with [counters](Self::counter_bits) | 8, 13, 23 with 4 bits; 9, 19 with 8 bits |
+    /// | expiring and growing, with counters | 10 to 20 with 4 bits; 10 to 16 with 8 bits |
     ///
     /// With `Prefer::Space`, 15 and 20 stand for two layouts each, and the builder chooses the one
     /// with the smaller table.
@@ -621,7 +623,8 @@ impl<S> Builder<S> {
 
 /// Settings that only filters have whose items expire.
 impl<S> Builder<S, Expiring> {
-    /// The number of epochs in the TTL, E: from 1 to 13. The default is 12.
+    /// The number of epochs in the TTL, E: from 1 to 13. The default is 12. With
+    /// [counters](Self::counter_bits) fewer fit, and the default is the most that do.
     ///
     /// An item lives for at most TTL · (1 + 1/E), and the table is larger by the items of an epoch.
     /// With at most 5 epochs there is a smaller layout for rates of about 2 % and more.

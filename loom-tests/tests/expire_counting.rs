@@ -2,7 +2,7 @@
 
 use crate::common::expiring::{LIVE, find, one};
 use guira::model::{ExpiringCounting, Fault};
-use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even};
+use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd};
 
 const COUNT: &str = "wrong count";
 const LEN: &str = "len and the words disagree";
@@ -43,7 +43,11 @@ fn insert_beside_a_sweep(bucket: usize) -> Counts {
     })
     .thread(move |filter| filter.insert(x).is_ok())
     .thread(ExpiringCounting::advance)
-    .law(move |filter, _| assert_eq!(filter.ages_at_rest(x), [0], "{AGES}"))
+    .law(move |filter, _| {
+        // The epoch may have begun after the insert.
+        let ages = filter.ages_at_rest(x);
+        assert!(ages == [0] || ages == [1], "{AGES}: {ages:?}");
+    })
     .outcomes(&[[1, 1]])
 }
 
@@ -65,16 +69,50 @@ fn sweep_over_a_wrap() -> Counts {
     .outcomes(&[[0, 1], [1, 1]])
 }
 
-/// An epoch begins during an insert, beside an older copy that stays live and must not become younger.
-fn insert_while_an_epoch_begins(bucket: usize) -> Scenario<ExpiringCounting<2, 2>> {
+/// An epoch begins during an insert into P, beside an older copy that stays live and must not become younger.
+/// If an insert of another item in the new epoch was there first, this one must know of the epoch.
+fn insert_while_an_epoch_begins() -> Scenario<ExpiringCounting<3, 2>> {
+    let (x, y) = (even(0), even(1));
+    Scenario::new("insert beside an older copy, an epoch begins", move || {
+        ExpiringCounting::new(
+            1,
+            &[&[(x, 0)], &[(odd(0), 1), (odd(1), 1), (odd(2), 1)]],
+        )
+    })
+    .thread(move |filter| filter.insert(x).is_ok())
+    .thread(move |filter| {
+        let begun = filter.advance();
+        filter.insert(y).expect("there is room");
+        begun
+    })
+    .law(move |filter, _| {
+        let ages = filter.ages_at_rest(x);
+        assert!(ages == [0, 2] || ages == [1, 2], "{AGES}: {ages:?}");
+        let all = filter.at_rest();
+        let place = |fingerprint, ages: [u64; 2]| {
+            let is_it = |&&(_, found, age): &&_| found == fingerprint && ages.contains(&age);
+            all.iter().position(|copy| is_it(&copy)).expect("it is there")
+        };
+        if place(y.fingerprint(), [0, 1]) < place(x.fingerprint(), [0, 1]) {
+            assert_eq!(ages[0], 0, "{AGES}");
+        }
+    })
+    .outcomes(&[[1, 1]])
+}
+
+/// The same, where both words are full but for counters. The copy that was too early shares its slot, and
+/// is taken back.
+fn insert_into_a_full_word() -> Scenario<ExpiringCounting<2, 2>> {
     let x = even(0);
-    let name = format!("insert beside an older copy in {bucket}, an epoch begins");
-    Scenario::new(&name, move || {
-        ExpiringCounting::new(1, &one(bucket, &[(x, 0)]))
+    Scenario::new("insert into a full word, an epoch begins", move || {
+        ExpiringCounting::new(1, &[&[(x, 1), (x, 0)], &[(odd(0), 1)]])
     })
     .thread(move |filter| filter.insert(x).is_ok())
     .thread(ExpiringCounting::advance)
-    .law(move |filter, _| assert_eq!(filter.ages_at_rest(x), [0, 2], "{AGES}"))
+    .law(move |filter, _| {
+        let ages = filter.ages_at_rest(x);
+        assert!(ages == [0, 1, 2] || ages == [1, 1, 2], "{AGES}: {ages:?}");
+    })
     .outcomes(&[[1, 1]])
 }
 
@@ -179,9 +217,6 @@ fn removes_in_a_full_word() -> Counts {
         true
     })
     .law(move |filter, _| assert_eq!(filter.count(x), 1, "{COUNT}"))
-    .mains(&[0])
-    .large()
-    .loads_only()
     .outcomes(&[[1, 1, 1]])
 }
 
@@ -202,9 +237,8 @@ fn an_insert_does_not_join_copies_that_expire() {
 
 #[test]
 fn an_insert_makes_no_other_copy_younger() {
-    for bucket in ENDS {
-        insert_while_an_epoch_begins(bucket).holds();
-    }
+    insert_while_an_epoch_begins().holds();
+    insert_into_a_full_word().holds();
 }
 
 #[test]
@@ -238,14 +272,15 @@ fn if_an_insert_joins_an_older_slot_it_fails() {
 
 #[test]
 fn if_an_insert_is_late_it_fails() {
-    insert_while_an_epoch_begins(Q).must_fail(Fault::InsertNoSecondNow, AGES);
-    insert_while_an_epoch_begins(Q).must_fail(Fault::InsertRenewsOldest, AGES);
+    insert_while_an_epoch_begins().must_fail(Fault::InsertNoSecondNow, AGES);
+    insert_while_an_epoch_begins().must_fail(Fault::InsertRenewsOldest, AGES);
+    insert_into_a_full_word().must_fail(Fault::InsertRenewsOldest, AGES);
 }
 
 #[test]
 fn if_a_move_drops_copies_it_fails() {
     insert_beside_a_move(P, 0).must_fail(Fault::DeliverOneCopy, LEN);
-    removes_beside_a_move(P).must_fail(Fault::DeliverOldCount, AGES);
+    removes_beside_a_move(P).must_fail(Fault::DeliverOldCount, LEN);
 }
 
 #[test]

@@ -10,7 +10,7 @@
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;
 
-use super::{Now, RawFilter};
+use super::{Now, RawFilter, expire::Renewal};
 use crate::{
     error::InsertError,
     fault::faulty,
@@ -76,16 +76,15 @@ impl<L: Layout> RawFilter<L> {
     #[cold]
     fn put_too_early(&self, class: Class, mut then: Now<L>) -> Result<(), InsertError> {
         loop {
-            // The copy among those of this class and epoch that is made younger need not be the oldest one.
-            let young = |now: Now<L>| now.entry(class.fingerprint);
-            if faulty!(L::COUNTER_BITS != 0, InsertRenewsOldest => false)
-                && let Some(now) = self.renew_one_like(class, young(then), young)
-            {
-                if self.time.is_still(now) {
-                    return Ok(());
+            if faulty!(L::COUNTER_BITS != 0, InsertRenewsOldest => false) {
+                match self.put_again(class, then, |now| now.entry(class.fingerprint))? {
+                    Some(now) if self.time.is_still(now) => return Ok(()),
+                    Some(now) => {
+                        then = now;
+                        continue;
+                    }
+                    None => {}
                 }
-                then = now;
-                continue;
             }
             let refreshed = faulty!(self.refresh(class), InsertOnceMore => {
                 self.len.add(1);
@@ -114,27 +113,52 @@ impl<L: Layout> RawFilter<L> {
     /// Adds a copy that was last seen `age` epochs ago, and counts it.
     ///
     /// If an epoch begins during the call, the copy could expire one epoch too early. Another copy is
-    /// then added, and the first one stays until it expires. With counters, that one is made younger, if
-    /// there is room for this in its word.
+    /// then added, and the first one stays until it expires. With counters the copy is
+    /// [put again](Self::put_again), if possible.
     pub(crate) fn insert_aged(&self, class: Class, age: u64) -> Result<(), InsertError> {
         let aged = |now: Now<L>| now.aged_entry(class.fingerprint, age);
         loop {
             let mut now = self.time.now();
             self.put(class, aged(now))?;
-            self.len.add(1);
             loop {
                 let in_time = self.time.is_still(now);
                 if faulty!(in_time, MergeNoSecondNow => true) {
+                    self.len.add(1);
                     return Ok(());
                 }
                 if L::COUNTER_BITS == 0 {
                     break;
                 }
-                match self.renew_one_like(class, aged(now), aged) {
-                    Some(renewed) => now = renewed,
+                match self.put_again(class, now, aged)? {
+                    Some(later) => now = later,
                     None => break,
                 }
             }
+            self.len.add(1);
+        }
+    }
+
+    /// In a filter with counters: gives a copy that was put at the moment `then`, and not counted, the
+    /// entry that `young` says for the moment that is returned. `None` if no unmarked word has the copy.
+    ///
+    /// It need not be the oldest copy of its class, and other copies that are older stay as they are. If
+    /// its word has no room for another tag beside those with which it shares its slot, it is taken back.
+    #[cold]
+    fn put_again(
+        &self,
+        class: Class,
+        then: Now<L>,
+        young: impl Fn(Now<L>) -> Entry,
+    ) -> Result<Option<Now<L>>, InsertError> {
+        let early = young(then);
+        match self.renew_one_like(class, early, &young) {
+            Renewal::Done(now) => Ok(Some(now)),
+            Renewal::Full if self.take_back(class, early) => {
+                let now = self.time.now();
+                self.put(class, young(now))?;
+                Ok(Some(now))
+            }
+            _ => Ok(None),
         }
     }
 

@@ -143,29 +143,51 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// Makes one of the copies like `single` another single, which is not older: the one that `young` says
-    /// for the moment that is returned. `None` if no unmarked word has such a copy and room for the other
-    /// one.
+    /// for the moment that is returned. `Lost` if no unmarked word has such a copy.
     #[cold]
     pub(super) fn renew_one_like(
         &self,
         class: Class,
         single: Entry,
         young: impl Fn(Now<L>) -> Entry,
-    ) -> Option<Now<L>> {
-        loop {
-            let (p, q, _) = self.table.view().load_pair_for_update(class);
-            let places = [(p, class.p), (q, class.q)].into_iter();
-            let (entry, (loaded, bucket)) = { places }.find_map(|place| {
-                let word = place.0.word();
-                let entry = word.is_unmarked().then(|| word.like(single))??;
-                Some((entry, place))
-            })?;
+    ) -> Renewal<Now<L>> {
+        while let Some((entry, (loaded, bucket))) = self.unmarked_like(class, single) {
             match self.renew(bucket, loaded, entry, &young) {
-                Renewal::Done(now) => return Some(now),
                 Renewal::Lost => sync::yield_in_model(),
-                Renewal::Gated | Renewal::Full => return None,
+                other => return other,
             }
         }
+        Renewal::Lost
+    }
+
+    /// Takes one of the copies like `single` that this call has put and not counted. False if no unmarked
+    /// word has one.
+    ///
+    /// It may go from Q beside copies in P. Lookups learn of that by the version.
+    #[cold]
+    pub(super) fn take_back(&self, class: Class, single: Entry) -> bool {
+        while let Some((entry, (loaded, _))) = self.unmarked_like(class, single) {
+            self.versions.of(class).advance();
+            if self.take(loaded, entry).is_some() {
+                return true;
+            }
+            sync::yield_in_model();
+        }
+        false
+    }
+
+    /// An unmarked word with copies like `single`, its bucket, and their whole entry.
+    fn unmarked_like(
+        &self,
+        class: Class,
+        single: Entry,
+    ) -> Option<(Entry, (Loaded<'_, L>, usize))> {
+        let (p, q, _) = self.table.view().load_pair_for_update(class);
+        [(p, class.p), (q, class.q)].into_iter().find_map(|place| {
+            let word = place.0.word();
+            let entry = word.is_unmarked().then(|| word.like(single))??;
+            Some((entry, place))
+        })
     }
 
     /// Puts another entry of its class, which is not older, into the place of `entry`: the one that

@@ -243,11 +243,11 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
         self
     }
 
-    /// The marked word, where one copy under the mark is now this single one, and the others have no mark.
-    /// `None` if there is no room for it.
+    /// The marked word, where one copy under the mark is now a single one like those of `entry`, and the
+    /// others have no mark. `None` if there is no room for it.
     #[inline(always)]
-    fn with_one_renewed(self, single: Entry) -> Option<Self> {
-        Some(self.without_marked().plus(single))
+    fn with_one_renewed(self, entry: Entry) -> Option<Self> {
+        Some(self.without_marked().plus(entry))
     }
 
     // The reservation.

@@ -134,15 +134,15 @@ impl<L: PackedLayout> Packed<L> {
         self.has_vacancy().then(|| self.plus(single))
     }
 
-    /// The marked word, where one copy under the mark is now this single, and the others have no mark.
-    /// `None` if there is no room for it.
-    pub(super) fn with_one_of_marked_renewed(self, single: Entry) -> Option<Self> {
+    /// The marked word, where one copy under the mark is now a single like those of `entry`, and the others
+    /// have no mark. `None` if there is no room for it.
+    pub(super) fn with_one_of_marked_renewed(self, entry: Entry) -> Option<Self> {
         let less = self.minus_counted_marked();
         let without = match less.mark() {
             Some(Mark::Killed) => less.without_marked(),
             _ => less.unmarked(),
         };
-        without.plus_single(single)
+        without.plus_single(single_of::<L>(entry))
     }
 
     /// The question of a remove: the first of two settled words with copies like this single, less one.
