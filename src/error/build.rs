@@ -89,7 +89,7 @@ pub enum BuildError {
         /// The largest number of epochs, for the requested fingerprint bits, if any.
         max: u32,
     },
-    /// With counters, an item that occurs in each of so many epochs does not fit its two buckets.
+    /// With counters, an item that occurs in each epoch does not fit its two buckets.
     EpochsOfCounters {
         /// The requested number of epochs.
         asked: u32,

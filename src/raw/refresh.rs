@@ -143,7 +143,7 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// Makes one of the copies like `single` another single, which is not older: the one that `young` says
-    /// for the moment that is returned. `Lost` if no unmarked word has such a copy.
+    /// for the moment that is returned. `Lost` if no unmarked word has one.
     #[cold]
     pub(super) fn renew_one_like(
         &self,

@@ -103,9 +103,9 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// A copy in Q has got the tag of one in P, and P has changed since. As long as P has a copy with that
-    /// tag, it is taken: to begin again would make another occurrence younger, each time that an insert
-    /// adds to the slot in P.
+    /// A copy in Q has got the tag of one in P, and P has changed since. If P has a copy with that tag, it
+    /// is taken. To begin again would make another occurrence younger, each time that an insert adds to
+    /// the slot in P.
     #[cold]
     fn take_even(&self, class: Class, young: Entry) -> Option<bool> {
         loop {
