@@ -48,7 +48,8 @@ pub struct Builder<S = SeededState, T: Lifetime = Forever> {
     prefer: Prefer,
     counter_bits: Option<u32>,
     ttl: Duration,
-    epochs: u32,
+    /// The epochs asked for.
+    epochs: Option<u32>,
     hasher: S,
     /// Makes the hasher from the seed of a saved filter, if the caller has chosen none.
     reseed: Option<fn(u64) -> S>,
@@ -81,7 +82,7 @@ impl CuckooFilter {
     /// ```
     #[must_use]
     pub fn builder() -> Builder {
-        Builder::new(Duration::ZERO, 0)
+        Builder::new(Duration::ZERO)
     }
 
     /// Makes a filter for `capacity` distinct items, with a false-positive rate of at most 0.1 %
@@ -126,7 +127,7 @@ impl ExpiringFilter {
     /// ```
     #[must_use]
     pub fn builder(ttl: Duration) -> ExpiringBuilder {
-        Builder::new(ttl, DEFAULT_EPOCHS)
+        Builder::new(ttl)
     }
 
     /// A filter that keeps each item for at least `ttl`, with room for `capacity` distinct items per
@@ -155,7 +156,7 @@ impl ExpiringFilter {
 }
 
 impl<T: Lifetime> Builder<SeededState, T> {
-    fn new(ttl: Duration, epochs: u32) -> Self {
+    fn new(ttl: Duration) -> Self {
         Self {
             capacity: DEFAULT_CAPACITY,
             max_capacity: None,
@@ -164,7 +165,7 @@ impl<T: Lifetime> Builder<SeededState, T> {
             prefer: Prefer::Speed,
             counter_bits: None,
             ttl,
-            epochs,
+            epochs: None,
             hasher: SeededState::random(),
             reseed: Some(SeededState::new),
             lifetime: PhantomData,
@@ -327,6 +328,8 @@ impl<S, T: Lifetime> Builder<S, T> {
     /// | growing | 10 to 40 |
     /// | [expiring](ExpiringFilter) | 9 (with at most 5 epochs), 11, 16, 26 |
     /// | expiring and growing | 10 to 40 |
+    /// | expiring, with [counters](Self::counter_bits) | 8, 13, 23 with 4 bits; 9, 19 with 8 bits |
+    /// | expiring and growing, with counters | 10 to 40 |
     ///
     /// With `Prefer::Space`, 15 and 20 stand for two layouts each, and the builder chooses the one
     /// with the smaller table.
@@ -457,35 +460,67 @@ impl<S, T: Lifetime> Builder<S, T> {
         if self.capacity == 0 {
             return Err(BuildError::ZeroCapacity);
         }
-        let window = Window {
+        let epochs = match T::EXPIRES {
+            true => self.checked_epochs()?,
+            false => 0,
+        };
+        Ok((self.geometry(epochs)?, self.window(epochs)))
+    }
+
+    /// What the filter is asked to remember, if a TTL has this number of epochs.
+    fn window(&self, epochs: u32) -> Window {
+        Window {
             capacity: self.capacity,
             max_capacity: self.max_capacity.unwrap_or(self.capacity),
             ttl: self.ttl,
-            epochs: self.epochs,
-        };
-        if T::EXPIRES {
-            check(window)?;
+            epochs,
         }
-        Ok((self.geometry()?, window))
     }
 
-    fn geometry(&self) -> Result<Geometry, BuildError> {
+    /// The epochs of a TTL: those asked for, or by default as many as suit the layout.
+    fn checked_epochs(&self) -> Result<u32, BuildError> {
+        let Some(counter_bits) = self.counter_bits else {
+            let epochs = self.epochs.unwrap_or(DEFAULT_EPOCHS);
+            return check(self.window(epochs)).map(|()| epochs);
+        };
+        // An item that occurs in each epoch must fit its buckets. The rate decides on their slots.
+        let fits = |&epochs: &u32| self.geometry(epochs).is_ok();
+        let Some(max) = (1..=DEFAULT_EPOCHS).rev().find(fits) else {
+            // Not the epochs are the reason.
+            return self.geometry(1).map(|_| 1);
+        };
+        let epochs = self.epochs.unwrap_or(max);
+        check(self.window(epochs))?;
+        if epochs > max {
+            return Err(BuildError::EpochsOfCounters {
+                asked: epochs,
+                counter_bits,
+                max,
+            });
+        }
+        Ok(epochs)
+    }
+
+    fn geometry(&self, epochs: u32) -> Result<Geometry, BuildError> {
         let rate = rate_asked(self.rate, self.fingerprint_bits);
-        let (capacity, bits, epochs) = (self.capacity, self.fingerprint_bits, self.epochs);
+        let (capacity, bits) = (self.capacity, self.fingerprint_bits);
+        if let Some(asked) = self.counter_bits
+            && !COUNTER_BITS.contains(&asked)
+        {
+            let allowed = COUNTER_BITS.to_vec();
+            return Err(BuildError::CounterBits { asked, allowed });
+        }
+        let expiring = (epochs, self.counter_bits.unwrap_or(0));
         match (self.max_capacity, self.counter_bits, self.prefer) {
-            (None, ..) if T::EXPIRES => Geometry::expiring(capacity, epochs, rate, bits),
+            (None, ..) if T::EXPIRES => Geometry::expiring(capacity, expiring, rate, bits),
             (Some(max), ..) if T::EXPIRES => {
-                Geometry::growable_expiring(capacity, max, epochs, rate, bits)
+                Geometry::growable_expiring(capacity, max, expiring, rate, bits)
             }
             (None, None, Prefer::Speed) => Geometry::fixed(capacity, rate, bits),
             (None, None, Prefer::Space) => Geometry::for_space(capacity, rate, bits),
             (Some(max), None, Prefer::Speed) => Geometry::growable(capacity, max, rate, bits),
             (Some(max_capacity), None, Prefer::Space) => {
                 Err(BuildError::GrowthInSpace { max_capacity })
-            }
-            (_, Some(asked), _) if !COUNTER_BITS.contains(&asked) => {
-                let allowed = COUNTER_BITS.to_vec();
-                Err(BuildError::CounterBits { asked, allowed })
             }
             (_, Some(counter_bits), Prefer::Space) => {
                 Err(BuildError::CountersInSpace { counter_bits })
@@ -495,6 +530,54 @@ impl<S, T: Lifetime> Builder<S, T> {
                 Geometry::growable_counting(capacity, max, counter, rate, bits)
             }
         }
+    }
+
+    /// Gives each slot a counter of 4 or 8 bits. Without this setting there are none.
+    ///
+    /// Then up to 2^`bits` copies of one item occupy one slot, and at most
+    /// 2 × [`bucket_slots`](CuckooFilter::bucket_slots) × 2^`bits` copies of it fit. Use counters if
+    /// items repeat, for instance to count references. The capacity is a number of distinct items as in
+    /// other filters, and a filter that can grow does not grow because of copies.
+    ///
+    /// | | without | 4 bits | 8 bits |
+    /// |---|---|---|---|
+    /// | copies of one item that fit a fixed filter | 4 to 14 | 64 to 160 | 1024 to 1536 |
+    ///
+    /// Each remove removes one copy, and [`count`](CuckooFilter::count) says how many there are. Filters
+    /// with counters cannot prefer space.
+    ///
+    /// ```
+    /// use guira::{BuildError, CuckooFilter};
+    ///
+    /// let builder = CuckooFilter::builder().capacity(1_000).counter_bits(8);
+    /// let references = builder.clone().build()?;
+    /// for _ in 0..1_000 {
+    ///     references.insert("ani").expect("at least 1 024 copies fit");
+    /// }
+    /// assert_eq!(references.count("ani"), 1_000);
+    /// assert_eq!(references.slots_in_use(), 4);
+    ///
+    /// let error = builder.counter_bits(5).build();
+    /// assert!(matches!(error, Err(BuildError::CounterBits { asked: 5, .. })));
+    /// # Ok::<(), BuildError>(())
+    /// ```
+    ///
+    /// In an [`ExpiringFilter`], one slot holds copies of one epoch, so that
+    /// [`count`](ExpiringFilter::count) is the number of occurrences within the TTL: for rate limits, see
+    /// [`insert_and_count`](ExpiringFilter::insert_and_count). The capacity counts an item once for each
+    /// epoch in which it occurs. An item that occurs in every epoch, up to 2^`bits` times in each, fits:
+    ///
+    /// | counter | lowest rate | most epochs |
+    /// |---|---|---|
+    /// | 4 bits | 2 %, 0.04 %, 3·10⁻⁷ | 5, 4, 2 |
+    /// | 8 bits | 0.6 %, 4·10⁻⁶ | 4, 2 |
+    ///
+    /// Without [`epochs`](ExpiringBuilder::epochs), the TTL has the most epochs with which a layout keeps
+    /// the rate.
+    #[must_use]
+    pub fn counter_bits(mut self, bits: u32) -> Self {
+        self.counter_bits = Some(bits);
+        self
     }
 }
 
@@ -537,46 +620,12 @@ impl<S> Builder<S> {
         self.prefer = prefer;
         self
     }
-
-    /// Gives each slot a counter of 4 or 8 bits. Without this setting there are none.
-    ///
-    /// Then up to 2^`bits` copies of one item occupy one slot, and at most
-    /// 2 × [`bucket_slots`](CuckooFilter::bucket_slots) × 2^`bits` copies of it fit. Use counters if
-    /// items repeat, for instance to count references. The capacity is a number of distinct items as in
-    /// other filters, and a filter that can grow does not grow because of copies.
-    ///
-    /// | | without | 4 bits | 8 bits |
-    /// |---|---|---|---|
-    /// | copies of one item that fit a fixed filter | 4 to 14 | 64 to 160 | 1024 to 1536 |
-    ///
-    /// Each remove removes one copy, and [`count`](CuckooFilter::count) says how many there are. Filters
-    /// with counters cannot prefer space.
-    ///
-    /// ```
-    /// use guira::{BuildError, CuckooFilter};
-    ///
-    /// let builder = CuckooFilter::builder().capacity(1_000).counter_bits(8);
-    /// let references = builder.clone().build()?;
-    /// for _ in 0..1_000 {
-    ///     references.insert("ani").expect("at least 1 024 copies fit");
-    /// }
-    /// assert_eq!(references.count("ani"), 1_000);
-    /// assert_eq!(references.slots_in_use(), 4);
-    ///
-    /// let error = builder.counter_bits(5).build();
-    /// assert!(matches!(error, Err(BuildError::CounterBits { asked: 5, .. })));
-    /// # Ok::<(), BuildError>(())
-    /// ```
-    #[must_use]
-    pub fn counter_bits(mut self, bits: u32) -> Self {
-        self.counter_bits = Some(bits);
-        self
-    }
 }
 
 /// Settings that only filters have whose items expire.
 impl<S> Builder<S, Expiring> {
-    /// The number of epochs in the TTL, E: from 1 to 13. The default is 12.
+    /// The number of epochs in the TTL, E: from 1 to 13. The default is 12. With
+    /// [counters](Self::counter_bits) fewer fit, and the default is the most that do.
     ///
     /// An item lives for at most TTL · (1 + 1/E), and the table is larger by the items of an epoch.
     /// With at most 5 epochs there is a smaller layout for rates of about 2 % and more.
@@ -594,7 +643,7 @@ impl<S> Builder<S, Expiring> {
     /// ```
     #[must_use]
     pub fn epochs(mut self, epochs: u32) -> Self {
-        self.epochs = epochs;
+        self.epochs = Some(epochs);
         self
     }
 }

@@ -226,8 +226,19 @@ pub enum Fault {
     CountFromTrailing,
     /// insert adds its copy to a slot that is moved.
     CountMarked,
+    /// insert adds its copy to a slot of its class, whatever the tag.
+    CountAnyTag,
+    /// insert makes the oldest copy younger, instead of one of its own epoch, if an epoch began during the
+    /// call.
+    InsertRenewsOldest,
     /// Deliver gives a slot the copies that it had before the move.
     DeliverOldCount,
+    /// Deliver leaves a slot one copy.
+    DeliverOneCopy,
+    /// A slot with several dead copies is emptied, and one of them is counted.
+    SweepOneCopy,
+    /// remove or refresh makes all copies of a slot younger, instead of one.
+    RenewAllCopies,
     /// remove takes the oldest copy from the marked word of Q without an advance.
     OldestUnannounced,
     /// remove takes the oldest copy of two words that need not have stood together.
@@ -413,7 +424,12 @@ impl Fault {
             | Self::KillAllCopies
             | Self::CountFromTrailing
             | Self::CountMarked
+            | Self::CountAnyTag
+            | Self::InsertRenewsOldest
             | Self::DeliverOldCount
+            | Self::DeliverOneCopy
+            | Self::SweepOneCopy
+            | Self::RenewAllCopies
             | Self::OldestFromQ
             | Self::OldestUnannounced
             | Self::OldestNoValidate

@@ -44,9 +44,10 @@ enum Kind {
     Counting {
         bits: u32,
     },
-    /// A TTL has this number of epochs.
+    /// A TTL has this number of epochs. Slots have counters of this size, or none.
     Expiring {
         epochs: u32,
+        counter_bits: u32,
     },
 }
 
@@ -56,7 +57,10 @@ impl Kind {
         match self {
             Self::Plain => Series::fixed().collect(),
             Self::Counting { bits } => Series::counting(bits).collect(),
-            Self::Expiring { epochs } => Series::expiring(epochs).collect(),
+            Self::Expiring {
+                epochs,
+                counter_bits,
+            } => Series::expiring(epochs, counter_bits).collect(),
         }
     }
 
@@ -64,7 +68,10 @@ impl Kind {
         match self {
             Self::Plain => Series::growable().collect(),
             Self::Counting { bits } => Series::growable_counting(bits).collect(),
-            Self::Expiring { epochs } => Series::growable_expiring(epochs).collect(),
+            Self::Expiring {
+                epochs,
+                counter_bits,
+            } => Series::growable_expiring(epochs, counter_bits).collect(),
         }
     }
 
@@ -72,7 +79,7 @@ impl Kind {
     fn standing(self, items: usize) -> usize {
         match self {
             Self::Plain | Self::Counting { .. } => items,
-            Self::Expiring { epochs } => Geometry::standing_items(items, epochs),
+            Self::Expiring { epochs, .. } => Geometry::standing_items(items, epochs),
         }
     }
 }
@@ -120,28 +127,37 @@ impl Geometry {
     pub(crate) const MAX_EPOCHS: u32 = Series::MAX_EPOCHS;
 
     /// The smallest table of an expiring filter to which `items` come in a TTL of `epochs`
-    /// epochs. Its capacity is what is in it at most.
+    /// epochs, whose slots have counters of this size. Its capacity is what is in it at most.
     pub(crate) fn expiring(
         items: usize,
-        epochs: u32,
+        (epochs, counter_bits): (u32, u32),
         rate: f64,
         bits: Option<u32>,
     ) -> Result<Self, BuildError> {
-        let kind = Kind::Expiring { epochs };
+        let kind = Kind::Expiring {
+            epochs,
+            counter_bits,
+        };
         Self::smallest(kind.fixed().into_iter(), kind.standing(items), rate, bits)
     }
 
     /// The geometry that the snapshot of an expiring filter claims, if it can exist. The layout is
-    /// given by the bits of a fingerprint, the slots of a bucket, the epochs of a TTL and the number
-    /// of doublings. The size is given by the buckets, and by the items of a TTL before the filter
+    /// given by the bits of a fingerprint and of a counter, the slots of a bucket, the epochs of a TTL and the
+    /// number of doublings. The size is given by the buckets, and by the items of a TTL before the filter
     /// doubles and at the last level.
     pub(crate) fn from_expiring_snapshot(
-        (fingerprint_bits, slots, epochs, levels): (u32, usize, u32, u32),
+        (fingerprint_bits, slots, epochs, levels, counter_bits): (u32, usize, u32, u32, u32),
         [buckets, items, max_items]: [u64; 3],
     ) -> Result<Self, SnapshotError> {
         let refuse = |what, found| Err(SnapshotError::Geometry { what, found });
         let of_bits = |series: &Series| series.fingerprint_bits == fingerprint_bits;
-        let all = |epochs| Series::expiring(epochs).chain(Series::growable_expiring(epochs));
+        if counter_bits != 0 && !COUNTER_BITS.contains(&counter_bits) {
+            return refuse("counter bits", u64::from(counter_bits));
+        }
+        let all = |epochs| {
+            let fixed = Series::expiring(epochs, counter_bits);
+            fixed.chain(Series::growable_expiring(epochs, counter_bits))
+        };
         let grows = |series: &Series| (series.levels == 0) == (levels == 0);
         let mut known = all(1).filter(grows).filter(of_bits);
         if known.clone().next().is_none() {
@@ -256,15 +272,19 @@ impl Geometry {
     }
 
     /// The same for an expiring filter to which `items` come in a TTL of `epochs` epochs, and
-    /// `max_items` when it has grown.
+    /// `max_items` when it has grown, and whose slots have counters of this size.
     pub(crate) fn growable_expiring(
         items: usize,
         max_items: usize,
-        epochs: u32,
+        (epochs, counter_bits): (u32, u32),
         rate: f64,
         bits: Option<u32>,
     ) -> Result<Self, BuildError> {
-        Self::growing(Kind::Expiring { epochs }, items, max_items, rate, bits)
+        let kind = Kind::Expiring {
+            epochs,
+            counter_bits,
+        };
+        Self::growing(kind, items, max_items, rate, bits)
     }
 
     fn growing(

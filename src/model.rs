@@ -33,7 +33,7 @@ pub use crate::step::Step;
 #[cfg(guira_loom)]
 pub use crate::trace::{Access, end_trace, start_trace};
 pub use counting::Counting;
-pub use expiring::{Expiring, GrowingExpiring};
+pub use expiring::{Expiring, ExpiringCounting, GrowingExpiring};
 pub use growth::Growing;
 #[cfg(all(guira_loom, feature = "shared"))]
 pub use processes::{

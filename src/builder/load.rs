@@ -110,10 +110,10 @@ impl<S: Clone + BuildHasher + 'static, T: Lifetime> Builder<S, T> {
         let with_saved = Self {
             capacity: window.capacity,
             max_capacity: grows.then_some(window.max_capacity),
-            epochs: window.epochs,
+            epochs: Some(window.epochs),
             counter_bits: (counter_bits > 0).then_some(counter_bits),
             ..self.clone()
         };
-        with_saved.geometry() == Ok(saved.geometry)
+        with_saved.geometry(window.epochs) == Ok(saved.geometry)
     }
 }

@@ -89,6 +89,15 @@ pub enum BuildError {
         /// The largest number of epochs, for the requested fingerprint bits, if any.
         max: u32,
     },
+    /// With counters, an item that occurs in each epoch does not fit its two buckets.
+    EpochsOfCounters {
+        /// The requested number of epochs.
+        asked: u32,
+        /// The requested number of bits of a counter.
+        counter_bits: u32,
+        /// The largest number of epochs at the requested rate or fingerprint bits.
+        max: u32,
+    },
     /// The epochs of the TTL would be too short.
     Ttl {
         /// The requested TTL.
@@ -177,6 +186,16 @@ impl fmt::Display for BuildError {
             Self::Epochs { asked, max } => {
                 write!(f, "epochs must be between 1 and {max}, got {asked}")
             }
+            Self::EpochsOfCounters {
+                asked,
+                counter_bits,
+                max,
+            } => write!(
+                f,
+                "an item that occurs in each of {asked} epochs does not fit its buckets with \
+                 counters of {counter_bits} bits: at this false-positive rate there are at most \
+                 {max} epochs"
+            ),
             Self::Ttl { asked, min } => write!(
                 f,
                 "a TTL of {asked:?} is too short for its epochs: it must be at least {min:?}"

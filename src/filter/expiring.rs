@@ -93,7 +93,8 @@ use std::hash::{BuildHasher, Hash};
 pub type ExpiringFilter<S = SeededState> = Filter<S, Expiring>;
 
 impl<S: BuildHasher> Filter<S, Expiring> {
-    /// Resets the time of `item` if it is present. False if it is absent or has expired.
+    /// Resets the time of `item` if it is present. False if it is absent or has expired. If the item has
+    /// several copies, the time of the oldest one is reset.
     ///
     /// Lock-free, O(1). An item is written at most once per epoch: a call for an item that was
     /// already seen in this epoch only reads. If a relocation is in progress in the item's bucket,

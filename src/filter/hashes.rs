@@ -60,6 +60,26 @@ impl<S, T: Lifetime> Filter<S, T> {
         self.raw_for_write().insert(hash)
     }
 
+    /// [`insert_and_count`](Self::insert_and_count) with a hash.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(100);
+    /// let hash = filter.hash_of("ani");
+    /// assert_eq!(filter.insert_and_count_hash(hash), Ok(1));
+    /// assert_eq!(filter.insert_and_count("ani"), Ok(2));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`insert`](Self::insert).
+    #[inline]
+    pub fn insert_and_count_hash(&self, hash: u64) -> Result<usize, InsertError> {
+        self.insert_hash(hash)?;
+        Ok(self.count_hash(hash))
+    }
+
     /// [`insert_unique`](Self::insert_unique) with a hash.
     ///
     /// ```

@@ -42,6 +42,32 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
         self.insert_hash(self.hash_of(item))
     }
 
+    /// Adds a copy of `item`, seen now, and returns how many copies there are now: [`insert`](Self::insert)
+    /// and then [`count`](Self::count).
+    ///
+    /// In an [`ExpiringFilter`](crate::ExpiringFilter) that is the number of occurrences within the TTL, so
+    /// that this call is a rate limit. Each call counts its own copy, and those of all calls that returned
+    /// before it. So of racing calls at most n get a number up to n.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let logins = ExpiringFilter::builder(Duration::from_secs(60)).counter_bits(4).build()?;
+    /// for attempt in 1..=5 {
+    ///     assert_eq!(logins.insert_and_count("ani")?, attempt);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`insert`](Self::insert).
+    #[inline]
+    pub fn insert_and_count<Q: Hash + ?Sized>(&self, item: &Q) -> Result<usize, InsertError> {
+        self.insert_and_count_hash(self.hash_of(item))
+    }
+
     /// Adds `item` unless it is present.
     ///
     /// * `Ok(true)`: the item was absent, and this call added it.

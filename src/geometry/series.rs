@@ -3,8 +3,8 @@
 use crate::table::{
     Levels, SPLITS_PER_INSERT,
     layout::{
-        self, Growing, GrowingCounting, GrowingExpiring, Lanes, Layout, Masks, PackedLayout,
-        layouts,
+        self, Growing, GrowingCounting, GrowingExpiring, GrowingExpiringCounting, Lanes, Layout,
+        Masks, PackedLayout, layouts,
     },
     word::semi::SemiSorted,
 };
@@ -60,6 +60,7 @@ macro_rules! words {
         semi_sorted { $($semi:ident $_semi:tt)* }
         expiring { $($expiring:ident $_expiring:tt)* }
         counting { $($counting:ident $_counting:tt)* }
+        expiring_counting { $($both:ident $_both:tt)* }
     ) => {
         /// Measured: see `docs/design/headroom.md`.
         static FIXED: &[Words] = &[$(Words::of::<layout::$fixed>()),*];
@@ -67,8 +68,11 @@ macro_rules! words {
         /// Those whose words are semi-sorted.
         static SEMI_SORTED: &[Words] = &[$(Words::semi_sorted::<layout::$semi>()),*];
 
-        /// Those of expiring filters. No fingerprint has as many bits as one of [`FIXED`].
-        static EXPIRING: &[Tagged] = &[$(Tagged::of::<layout::$expiring>()),*];
+        /// Those of expiring filters, with and without counters.
+        static EXPIRING: &[Tagged] = &[
+            $(Tagged::of::<layout::$expiring>(),)*
+            $(Tagged::of::<layout::$both>(),)*
+        ];
 
         /// The words of counting filters.
         static COUNTING: &[Tagged] = &[$(Tagged::of::<layout::$counting>()),*];
@@ -88,7 +92,7 @@ impl Tagged {
     const fn of<L: PackedLayout>() -> Self {
         Self {
             words: Words::of::<L>(),
-            tag_bits: L::TAG_BITS - L::COUNTER_BITS,
+            tag_bits: L::TAG_BITS,
             counter_bits: L::COUNTER_BITS,
         }
     }
@@ -118,14 +122,18 @@ impl Growable {
     const EXPIRING: Self = Self::of::<GrowingExpiring>();
     const COUNTING_4: Self = Self::of::<GrowingCounting<4>>();
     const COUNTING_8: Self = Self::of::<GrowingCounting<8>>();
+    const EXPIRING_COUNTING_4: Self = Self::of::<GrowingExpiringCounting<4>>();
+    const EXPIRING_COUNTING_8: Self = Self::of::<GrowingExpiringCounting<8>>();
 
-    /// The words whose slots have these tags or counters.
-    fn with(tag_bits: u32, counter_bits: u32) -> &'static Self {
-        match (tag_bits, counter_bits) {
-            (0, 0) => const { &Self::PLAIN },
-            (0, 4) => const { &Self::COUNTING_4 },
-            (0, _) => const { &Self::COUNTING_8 },
-            _ => const { &Self::EXPIRING },
+    /// The words whose slots have tags, if copies expire, and counters of this size.
+    fn with(expires: bool, counter_bits: u32) -> &'static Self {
+        match (expires, counter_bits) {
+            (false, 0) => const { &Self::PLAIN },
+            (false, 4) => const { &Self::COUNTING_4 },
+            (false, _) => const { &Self::COUNTING_8 },
+            (true, 0) => const { &Self::EXPIRING },
+            (true, 4) => const { &Self::EXPIRING_COUNTING_4 },
+            (true, _) => const { &Self::EXPIRING_COUNTING_8 },
         }
     }
 
@@ -134,7 +142,7 @@ impl Growable {
             levels: L::LEVELS,
             longest: L::FINGERPRINT_BITS,
             shortest: L::FINGERPRINT_BITS - L::LAST_LEVEL,
-            tag_bits: L::TAG_BITS - L::COUNTER_BITS,
+            tag_bits: L::TAG_BITS,
             counter_bits: L::COUNTER_BITS,
         }
     }
@@ -212,10 +220,14 @@ impl Series {
         const { &Growable::PLAIN }.series()
     }
 
-    /// All series of growable filters whose copies live for this number of epochs.
-    pub(super) fn growable_expiring(epochs: u32) -> impl DoubleEndedIterator<Item = Self> + Clone {
-        let all = const { &Growable::EXPIRING }.series();
-        all.filter(move |series| epochs <= max_epochs(series.tag_bits))
+    /// All series of growable filters whose copies live for this number of epochs, and whose slots have
+    /// counters of this size.
+    pub(super) fn growable_expiring(
+        epochs: u32,
+        counter_bits: u32,
+    ) -> impl DoubleEndedIterator<Item = Self> + Clone {
+        let all = Growable::with(true, counter_bits).series();
+        all.filter(move |series| epochs <= series.max_epochs())
     }
 
     /// Those of fixed filters.
@@ -233,7 +245,7 @@ impl Series {
     pub(super) fn growable_counting(
         counter_bits: u32,
     ) -> impl DoubleEndedIterator<Item = Self> + Clone {
-        Growable::with(0, counter_bits).series()
+        Growable::with(false, counter_bits).series()
     }
 
     /// Those whose words are semi-sorted.
@@ -265,10 +277,27 @@ impl Series {
         self.fingerprint_bits + self.prefixes.max(1).ilog2()
     }
 
-    /// The series of expiring filters whose copies are live for this number of epochs.
-    pub(super) fn expiring(epochs: u32) -> impl DoubleEndedIterator<Item = Self> + Clone {
+    /// The series of expiring filters whose copies are live for this number of epochs, and whose slots
+    /// have counters of this size.
+    pub(super) fn expiring(
+        epochs: u32,
+        counter_bits: u32,
+    ) -> impl DoubleEndedIterator<Item = Self> + Clone {
         let all = EXPIRING.iter().map(Self::of_tagged);
-        all.filter(move |series| epochs <= max_epochs(series.tag_bits))
+        let all = all.filter(move |series| series.counter_bits == counter_bits);
+        all.filter(move |series| epochs <= series.max_epochs())
+    }
+
+    /// The most epochs for which a copy can be live.
+    ///
+    /// With counters, an item that occurs in each epoch has a slot for each of E + 1 epochs at least. One
+    /// more slot of its two buckets is for two inserts that begin an epoch at once, in both buckets.
+    fn max_epochs(self) -> u32 {
+        let of_tags = max_epochs(self.tag_bits);
+        match self.counter_bits {
+            0 => of_tags,
+            _ => of_tags.min(2 * self.slots(0) as u32 - 2),
+        }
     }
 
     /// The most epochs for which a copy can be live, in any expiring filter.
@@ -276,7 +305,7 @@ impl Series {
 
     /// The words that it goes through, if it grows.
     fn words(self) -> &'static Growable {
-        Growable::with(self.tag_bits, self.counter_bits)
+        Growable::with(self.tag_bits != 0, self.counter_bits)
     }
 
     /// The words at a level.
@@ -310,22 +339,19 @@ impl Series {
             return Self::of_levels::<L>(levels);
         }
         let bits = ((L::LARGEST + 1) / L::PREFIXES.max(1)).ilog2();
-        let tag_bits = (L::LARGEST_ENTRY / (L::LARGEST + 1)).count_ones();
+        let above = (L::LARGEST_ENTRY / (L::LARGEST + 1)).count_ones();
         Self {
             fingerprint_bits: bits,
             prefixes: L::PREFIXES as u32,
             levels: 0,
-            tag_bits: if L::EXPIRES { tag_bits } else { 0 },
+            tag_bits: above - L::COUNTER_BITS,
             counter_bits: L::COUNTER_BITS,
         }
     }
 
     /// The series of a growing table that goes through `levels`.
     fn of_levels<L: Layout>(levels: Levels) -> Self {
-        let words = match L::EXPIRES {
-            true => const { &Growable::EXPIRING },
-            false => Growable::with(0, L::COUNTER_BITS),
-        };
+        let words = Growable::with(L::EXPIRES, L::COUNTER_BITS);
         Self {
             fingerprint_bits: words.longest - levels.first,
             prefixes: 0,

@@ -31,8 +31,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> PackedLayout for Counted<SLOTS, 
         _ => &series(10, 5, 9 * (SLOTS as u32 + 1)),
     };
     const PHASE_BITS: u32 = PHASE_BITS;
-    const TAG_BITS: u32 = 2;
-    const COUNTS: bool = true;
+    const COUNTER_BITS: u32 = 2;
     type Time = Timeless;
     type IfCounting<T: Send + Sync + 'static> = Option<Box<T>>;
     type Kind = crate::memory::CanGrow;
@@ -81,7 +80,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Counting<SLOTS, PHASE_BITS> {
     }
 
     fn entry(item: Item, copies: usize) -> Entry {
-        Word::<Counted<SLOTS, PHASE_BITS>>::entry_of(item.0.fingerprint, copies)
+        Word::<Counted<SLOTS, PHASE_BITS>>::entry_of(item.entry(), copies)
     }
 
     /// Puts copies of an item into a slot of their own.

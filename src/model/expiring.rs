@@ -5,6 +5,7 @@ mod growing;
 use super::{Item, hop, snapshot};
 use crate::{
     error::InsertError,
+    memory::Extra,
     raw::{RawFilter, frontier::Frontiers, lower::DIFFERENCE, moves::Fill},
     step::Step,
     table::{
@@ -18,32 +19,49 @@ use crate::{
 pub use growing::GrowingExpiring;
 use std::time::Duration;
 
-/// 8-bit fingerprints and tags of 2 bits in `SLOTS` slots; with a phase one more at the next level.
+/// 8-bit fingerprints, tags of 2 bits and counters of `COUNTER` bits in `SLOTS` slots; with a phase one more
+/// at the next level.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tagged<const SLOTS: usize, const PHASE_BITS: u32>;
+pub(super) struct Tagged<const SLOTS: usize, const PHASE_BITS: u32, const COUNTER: u32 = 0>;
 
-impl<const SLOTS: usize, const PHASE_BITS: u32> PackedLayout for Tagged<SLOTS, PHASE_BITS> {
+impl<const SLOTS: usize, const PHASE_BITS: u32, const COUNTER: u32> PackedLayout
+    for Tagged<SLOTS, PHASE_BITS, COUNTER>
+{
     const LEVELS: &'static [Lanes] = match PHASE_BITS {
-        0 => &[Lanes::new(10, SLOTS, 10)],
+        0 => &[Lanes::new(10 + COUNTER, SLOTS, 10 + COUNTER)],
         // One slot more from level 1 on.
-        _ => &series(10, 5, 9 * (SLOTS as u32 + 1)),
+        _ => &series(
+            10 + COUNTER,
+            5 + COUNTER,
+            (9 + COUNTER) * (SLOTS as u32 + 1),
+        ),
     };
     const PHASE_BITS: u32 = PHASE_BITS;
     const TAG_BITS: u32 = 2;
+    const COUNTER_BITS: u32 = COUNTER;
     type Time = Epochs;
-    type IfCounting<T: Send + Sync + 'static> = crate::memory::Nothing;
+    // Without counters it is not used.
+    type IfCounting<T: Send + Sync + 'static> = Option<Box<T>>;
     type Kind = crate::memory::CanGrow;
 }
 
 /// An expiring filter of a few buckets with `SLOTS` slots each; one with a phase can grow. A copy is
 /// live in the epoch in which it was last seen and in the next `E` ones, and dead in the epochs after
 /// them; then its tag repeats.
-pub struct Expiring<const SLOTS: usize, const E: u64 = 1, const PHASE_BITS: u32 = 0>(
-    RawFilter<Tagged<SLOTS, PHASE_BITS>>,
-);
+pub struct Expiring<
+    const SLOTS: usize,
+    const E: u64 = 1,
+    const PHASE_BITS: u32 = 0,
+    const COUNTER: u32 = 0,
+>(RawFilter<Tagged<SLOTS, PHASE_BITS, COUNTER>>);
 
-impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32> std::fmt::Debug
-    for Expiring<SLOTS, E, PHASE_BITS>
+/// The same with counters that count to four: copies of an item that were seen in one epoch share a slot of
+/// their bucket.
+pub type ExpiringCounting<const SLOTS: usize, const E: u64 = 1, const PHASE_BITS: u32 = 0> =
+    Expiring<SLOTS, E, PHASE_BITS, 2>;
+
+impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32, const COUNTER: u32> std::fmt::Debug
+    for Expiring<SLOTS, E, PHASE_BITS, COUNTER>
 {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let words = self.0.table.words_made();
@@ -51,7 +69,7 @@ impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32> std::fmt::Debug
     }
 }
 
-impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
+impl<const SLOTS: usize, const E: u64, const COUNTER: u32> Expiring<SLOTS, E, 0, COUNTER> {
     /// A filter in its epoch `epoch`, in which each bucket holds the given items, last seen in the
     /// given epochs.
     pub fn new(epoch: u64, residents: &[&[(Item, u64)]]) -> Self {
@@ -59,14 +77,16 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
     }
 }
 
-impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32> Expiring<SLOTS, E, PHASE_BITS> {
+impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32, const COUNTER: u32>
+    Expiring<SLOTS, E, PHASE_BITS, COUNTER>
+{
     /// E: the age of the oldest live copies.
     pub const OLDEST: u64 = E;
 
     fn with_levels(epoch: u64, residents: &[&[(Item, u64)]], more: u32) -> Self {
         let levels = Levels { first: 0, more };
         #[cfg_attr(not(guira_loom), expect(unused_mut))]
-        let mut raw = RawFilter::<Tagged<SLOTS, PHASE_BITS>>::new(residents.len(), levels)
+        let mut raw = RawFilter::<Tagged<SLOTS, PHASE_BITS, COUNTER>>::new(residents.len(), levels)
             .expect("a few bytes");
         #[cfg(guira_loom)]
         {
@@ -77,13 +97,20 @@ impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32> Expiring<SLOTS, E,
             for &(item, seen) in *items {
                 assert!(item.buckets().contains(&bucket), "{item:?} in {bucket}");
                 let entry = Self::entry(item, seen);
+                let mut more = 0;
                 let put = raw
                     .table
                     .update(Step::Claim, item.0.fingerprint, bucket, |word| {
-                        word.has_vacancy().then(|| word.plus(entry))
+                        let new = || word.plus(entry).joined(entry);
+                        let new = word.has_vacancy().then(new)?;
+                        more = new.repeats() - word.repeats();
+                        Some(new)
                     });
                 assert!(put, "bucket {bucket} is full");
                 raw.len.add(1);
+                if let Some(repeats) = raw.repeats.get() {
+                    repeats.add(more);
+                }
             }
         }
         Self(raw)
@@ -159,6 +186,16 @@ impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32> Expiring<SLOTS, E,
         self.0.insert(item.0)
     }
 
+    /// `ExpiringFilter::insert_and_count`.
+    ///
+    /// # Errors
+    ///
+    /// As `ExpiringFilter::insert`.
+    pub fn insert_and_count(&self, item: Item) -> Result<usize, InsertError> {
+        self.0.insert(item.0)?;
+        Ok(self.0.count(item.0))
+    }
+
     /// `ExpiringFilter::insert_unique`.
     ///
     /// # Errors
@@ -228,14 +265,14 @@ impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32> Expiring<SLOTS, E,
         let mut words = table.words_made();
         words.any(|(plane, _, word)| {
             let one = table.one_of_plane(plane);
-            Moment::<Word<Tagged<SLOTS, PHASE_BITS>>>::dead_in(now, word, one).is_some()
+            Moment::<Word<Tagged<SLOTS, PHASE_BITS, COUNTER>>>::dead_in(now, word, one).is_some()
         })
     }
 
     /// A thread was stopped while it withheld the copy of `item` that was last seen in the epoch `seen`.
     #[must_use]
     pub fn withheld(self, item: Item, seen: u64, bucket: usize) -> Self {
-        let entry = Self::entry(item, seen);
+        let entry = self.whole(item, seen, bucket);
         let withheld = self
             .0
             .table
@@ -251,7 +288,7 @@ impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32> Expiring<SLOTS, E,
     #[must_use]
     pub fn decided(self, item: Item, seen: u64, from: usize) -> Self {
         let (fingerprint, hop) = (item.0.fingerprint, hop(item, from));
-        let (entry, table) = (Self::entry(item, seen), &self.0.table);
+        let (entry, table) = (self.whole(item, seen, from), &self.0.table);
         let shadowed = table.update(Step::Shadow, fingerprint, hop.to, |word| {
             word.plus_marked(entry, Mark::Shadow)
         });
@@ -265,38 +302,59 @@ impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32> Expiring<SLOTS, E,
     /// The entry of a copy of `item` that was last seen in the epoch `seen`.
     fn entry(item: Item, seen: u64) -> Entry {
         let then = Now::new(seen, Self::OLDEST);
-        Moment::<Word<Tagged<SLOTS, PHASE_BITS>>>::entry(then, item.0.fingerprint)
+        Moment::<Word<Tagged<SLOTS, PHASE_BITS, COUNTER>>>::entry(then, item.0.fingerprint)
     }
 
     /// One relocation of a copy of `item` last seen in the epoch `seen`; false if it was given up.
     pub fn relocate(&self, item: Item, seen: u64, from: usize) -> bool {
         let mut hop = hop(item, from);
-        hop.entry = Self::entry(item, seen);
+        hop.entry = self.whole(item, seen, from);
         self.0.move_resident(hop, false, Fill::Hole).is_some()
+    }
+
+    /// The entry of a slot with copies of `item` that were last seen in the epoch `seen`, with its counter.
+    fn whole(&self, item: Item, seen: u64, bucket: usize) -> Entry {
+        let single = Self::entry(item, seen);
+        if COUNTER == 0 {
+            return single;
+        }
+        let word = self.0.table.load(Step::ReadP, item.0.fingerprint, bucket);
+        word.without_reservation().like(single).unwrap_or(single)
     }
 
     /// Bucket, fingerprint and age of all copies at rest, live or dead: panics if a mark, a
     /// reservation or a wrong `len` is left.
     pub fn at_rest(&self) -> Vec<(usize, u64, u64)> {
         let (now, table) = (self.0.moment(), &self.0.table);
-        let mut found = Vec::new();
+        let (mut found, mut slots) = (Vec::new(), 0);
         for (plane, bucket, word) in table.words_made() {
             let place = format!("bucket {bucket} of plane {plane}: {word:?}");
             assert!(!word.is_frozen(), "a frozen word is left in {place}");
             assert!(word.is_unmarked(), "a mark is left in {place}");
             assert!(!word.is_reserved(), "a reservation is left in {place}");
             for entry in word.residents(table.one_of_plane(plane)) {
-                let age = Moment::<Word<Tagged<SLOTS, PHASE_BITS>>>::age(now, entry);
-                let fingerprint = <Tagged<SLOTS, PHASE_BITS> as Layout>::fingerprint(entry);
+                let age = Moment::<Word<Tagged<SLOTS, PHASE_BITS, COUNTER>>>::age(now, entry);
+                let fingerprint =
+                    <Tagged<SLOTS, PHASE_BITS, COUNTER> as Layout>::fingerprint(entry);
                 let routed = table.load(Step::ReadP, fingerprint, bucket);
                 assert!(
                     routed == word,
                     "{fingerprint:?} is looked for elsewhere than in {place}"
                 );
-                found.push((bucket, fingerprint.bits(), age));
+                let copies = Word::<Tagged<SLOTS, PHASE_BITS, COUNTER>>::copies_of(entry);
+                slots += 1;
+                found.extend(std::iter::repeat_n(
+                    (bucket, fingerprint.bits(), age),
+                    copies,
+                ));
             }
         }
         assert_eq!(self.0.len.sum(), found.len(), "len and the words disagree");
+        assert_eq!(
+            self.0.in_use(),
+            slots,
+            "the slots in use and the words disagree"
+        );
         found
     }
 

@@ -25,7 +25,9 @@ use crate::{
     stats::Stats,
     table::{
         class::Class,
-        layout::{self, Growing, GrowingCounting, GrowingExpiring, layouts},
+        layout::{
+            self, Growing, GrowingCounting, GrowingExpiring, GrowingExpiringCounting, layouts,
+        },
         scan::Restored,
         time::{
             Now,
@@ -49,6 +51,11 @@ macro_rules! any {
         expiring { $($expiring:ident($short:literal $($_expiring:tt)*))* }
         counting {
             $($counting:ident($rest:literal bits and $counter:literal $($_counting:tt)*))*
+        }
+        expiring_counting {
+            $($both:ident(
+                $left:literal bits, $_tag:literal of a tag and $number:literal $($_both:tt)*
+            ))*
         }
     ) => {
         /// A filter whose items stay.
@@ -80,8 +87,16 @@ macro_rules! any {
         pub(crate) enum AnyExpiring {
             $($expiring(RawFilter<layout::$expiring>),)*
             Growing(RawFilter<GrowingExpiring>),
+            Counting(AnyExpiringCounting),
             #[cfg(feature = "shared")]
             Shared(AnySharedExpiring),
+        }
+
+        /// A filter whose items expire, and whose slots have counters.
+        pub(crate) enum AnyExpiringCounting {
+            $($both(Box<RawFilter<layout::$both>>),)*
+            Growing4(Box<RawFilter<GrowingExpiringCounting<4>>>),
+            Growing8(Box<RawFilter<GrowingExpiringCounting<8>>>),
         }
 
         /// A filter that processes share, whose items expire.
@@ -129,8 +144,19 @@ macro_rules! any {
                 match $d any {
                     $(AnyExpiring::$expiring($d raw) => $d body,)*
                     AnyExpiring::Growing($d raw) => $d body,
+                    AnyExpiring::Counting($d group) => $d of_group,
                     #[cfg(feature = "shared")]
                     AnyExpiring::Shared($d group) => $d of_group,
+                }
+            };
+        }
+
+        macro_rules! each_expiring_counting {
+            ($d any:expr, $d raw:ident => $d body:expr, $d group:ident => $d of_group:expr) => {
+                match $d any {
+                    $(AnyExpiringCounting::$both($d raw) => $d body,)*
+                    AnyExpiringCounting::Growing4($d raw) => $d body,
+                    AnyExpiringCounting::Growing8($d raw) => $d body,
                 }
             };
         }
@@ -180,16 +206,28 @@ macro_rules! any {
         macro_rules! expiring_of {
             ($d series:expr, $d layout:ident => $d make:expr) => {
                 match $d series {
-                    $(Series { levels: 0, fingerprint_bits: $short, .. } => {
+                    $(Series { levels: 0, fingerprint_bits: $short, counter_bits: 0, .. } => {
                         type $d layout = layout::$expiring;
                         AnyExpiring::$expiring($d make)
+                    })*
+                    $(Series { levels: 0, fingerprint_bits: $left, counter_bits: $number, .. } => {
+                        type $d layout = layout::$both;
+                        AnyExpiring::Counting(AnyExpiringCounting::$both(Box::new($d make)))
                     })*
                     Series { levels: 0, .. } => {
                         unreachable!("no expiring layout is {:?}", $d series)
                     }
-                    _ => {
+                    Series { counter_bits: 0, .. } => {
                         type $d layout = GrowingExpiring;
                         AnyExpiring::Growing($d make)
+                    }
+                    Series { counter_bits: 4, .. } => {
+                        type $d layout = GrowingExpiringCounting<4>;
+                        AnyExpiring::Counting(AnyExpiringCounting::Growing4(Box::new($d make)))
+                    }
+                    _ => {
+                        type $d layout = GrowingExpiringCounting<8>;
+                        AnyExpiring::Counting(AnyExpiringCounting::Growing8(Box::new($d make)))
                     }
                 }
             };
@@ -235,7 +273,7 @@ macro_rules! any {
             fn in_words(geometry: &Geometry, oldest: u64, place: SharedPlace) -> Option<Self> {
                 let (buckets, levels) = (geometry.buckets, geometry.series.table_levels());
                 Some(Self::Shared(match geometry.series {
-                    $(Series { levels: 0, fingerprint_bits: $short, .. } => {
+                    $(Series { levels: 0, fingerprint_bits: $short, counter_bits: 0, .. } => {
                         AnySharedExpiring::$expiring(Box::new(RawFilter::in_words(buckets, levels, oldest, place)?))
                     })*
                     _ => return None,
@@ -313,6 +351,19 @@ operations!(implement {
     }
 });
 
+operations!(implement {
+    AnyExpiringCounting,
+    each each_expiring_counting,
+    calls (never),
+    batches collected,
+    contains {
+        #[inline(never)]
+        fn contains(&self, hash: u64) -> bool {
+            each_expiring_counting!(self, raw => raw.contains(raw.class(hash)), _group => false)
+        }
+    }
+});
+
 #[cfg(feature = "shared")]
 operations!(implement {
     AnySharedExpiring,
@@ -328,6 +379,8 @@ operations!(implement {
 });
 
 operations_of_time!(implement_timed { AnyExpiring, each each_expiring });
+
+operations_of_time!(implement_timed { AnyExpiringCounting, each each_expiring_counting });
 
 #[cfg(feature = "shared")]
 operations_of_time!(implement_timed { AnySharedExpiring, each each_shared_expiring });

@@ -77,6 +77,8 @@ pub(super) enum Renewal<N> {
     /// In a filter that processes share, another thread has the gate of the class, or this one cannot
     /// have a line.
     Gated,
+    /// Its slot has further copies, and the word has no room for one with that tag.
+    Full,
 }
 
 /// The hand of a line in which a copy is withheld. The thread makes no moves at that time.
@@ -242,7 +244,8 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// Ends what began with W on this entry: the copy goes if it is dead by the moment that `now`
-    /// returns. True if it went, and was not taken by a remove, which counts it itself.
+    /// returns. True if it went, and was not taken by a remove, which counts it itself. With a counter, all
+    /// copies of the slot go, and the repeats among them are counted here.
     pub(super) fn empty_or_release(
         &self,
         bucket: usize,
@@ -253,24 +256,31 @@ impl<L: Layout> RawFilter<L> {
         // epoch before, and the exchange to W has seen that.
         let dead = !now().is_live(entry);
         let step = if dead { Step::Empty } else { Step::Release };
+        let mut repeats = 0;
         let stood = self.end_withheld(step, bucket, entry, |word| {
-            if dead {
-                word.without_marked()
-            } else {
-                word.unmarked()
+            if !dead {
+                return word.unmarked();
             }
+            let without = word.without_marked();
+            if L::COUNTER_BITS != 0 {
+                repeats = faulty!(word.repeats() - without.repeats(), SweepOneCopy => 0);
+            }
+            without
         });
+        if L::COUNTER_BITS != 0 && dead && stood {
+            self.forget_repeats(repeats);
+        }
         dead && stood
     }
 
-    /// Replaces the word by what `end` returns. If a remove has taken the withheld copy since, the
+    /// Replaces the word by what `end` returns. If a remove has taken the last withheld copy since, the
     /// slot is emptied instead, and the result is false.
     pub(super) fn end_withheld(
         &self,
         step: Step,
         bucket: usize,
         entry: Entry,
-        end: impl Fn(Word<L>) -> Word<L>,
+        mut end: impl FnMut(Word<L>) -> Word<L>,
     ) -> bool {
         let mut taken = false;
         self.table

@@ -10,7 +10,7 @@
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;
 
-use super::{Now, RawFilter};
+use super::{Now, RawFilter, expire::Renewal};
 use crate::{
     error::InsertError,
     fault::faulty,
@@ -76,6 +76,16 @@ impl<L: Layout> RawFilter<L> {
     #[cold]
     fn put_too_early(&self, class: Class, mut then: Now<L>) -> Result<(), InsertError> {
         loop {
+            if faulty!(L::COUNTER_BITS != 0, InsertRenewsOldest => false) {
+                match self.put_again(class, then, |now| now.entry(class.fingerprint))? {
+                    Some(now) if self.time.is_still(now) => return Ok(()),
+                    Some(now) => {
+                        then = now;
+                        continue;
+                    }
+                    None => {}
+                }
+            }
             let refreshed = faulty!(self.refresh(class), InsertOnceMore => {
                 self.len.add(1);
                 self.insert_uncounted(class).map(|()| true)
@@ -103,16 +113,52 @@ impl<L: Layout> RawFilter<L> {
     /// Adds a copy that was last seen `age` epochs ago, and counts it.
     ///
     /// If an epoch begins during the call, the copy could expire one epoch too early. Another copy is
-    /// then added, and the first one stays until it expires.
+    /// then added, and the first one stays until it expires. With counters the copy is
+    /// [put again](Self::put_again), if possible.
     pub(crate) fn insert_aged(&self, class: Class, age: u64) -> Result<(), InsertError> {
+        let aged = |now: Now<L>| now.aged_entry(class.fingerprint, age);
         loop {
-            let now = self.time.now();
-            self.put(class, now.aged_entry(class.fingerprint, age))?;
-            self.len.add(1);
-            let in_time = self.time.is_still(now);
-            if faulty!(in_time, MergeNoSecondNow => true) {
-                return Ok(());
+            let mut now = self.time.now();
+            self.put(class, aged(now))?;
+            loop {
+                let in_time = self.time.is_still(now);
+                if faulty!(in_time, MergeNoSecondNow => true) {
+                    self.len.add(1);
+                    return Ok(());
+                }
+                if L::COUNTER_BITS == 0 {
+                    break;
+                }
+                match self.put_again(class, now, aged)? {
+                    Some(later) => now = later,
+                    None => break,
+                }
             }
+            self.len.add(1);
+        }
+    }
+
+    /// In a filter with counters: gives a copy that was put at the moment `then`, and not counted, the
+    /// entry that `young` says for the moment that is returned. `None` if no unmarked word has the copy.
+    ///
+    /// It need not be the oldest copy of its class, and other copies that are older stay as they are. If
+    /// its word has no room for another tag beside those with which it shares its slot, it is taken back.
+    #[cold]
+    fn put_again(
+        &self,
+        class: Class,
+        then: Now<L>,
+        young: impl Fn(Now<L>) -> Entry,
+    ) -> Result<Option<Now<L>>, InsertError> {
+        let early = young(then);
+        match self.renew_one_like(class, early, &young) {
+            Renewal::Done(now) => Ok(Some(now)),
+            Renewal::Full if self.take_back(class, early) => {
+                let now = self.time.now();
+                self.put(class, young(now))?;
+                Ok(Some(now))
+            }
+            _ => Ok(None),
         }
     }
 
@@ -147,6 +193,10 @@ impl<L: Layout> RawFilter<L> {
             let claim = faulty!(
                 Word::<L>::plus_in_emptier(one.bits, other.bits, entry, hint),
                 CountMarked => wrong::plus_in_marked::<L>([one, other], entry, hint)
+            );
+            let claim = faulty!(
+                claim,
+                CountAnyTag => wrong::plus_in_any_epoch::<L>([one, other], entry, hint)
             );
             let Some((in_other, new)) = claim else {
                 return false;

@@ -200,7 +200,7 @@ impl<L: Layout> RawFilter<L> {
             (Some(young), Some(entry)) if now.age(entry) > now.age(young) => {
                 // As in a remove: what is left is the same if a copy in P goes. The next attempt takes it.
                 return match self.make_even(class, young, (q, entry)) {
-                    Renewal::Gated => Lowered::Hidden,
+                    Renewal::Gated | Renewal::Full => Lowered::Hidden,
                     _ => Lowered::None,
                 };
             }

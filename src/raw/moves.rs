@@ -270,9 +270,16 @@ impl<L: Layout, H: Hands> Move<'_, L, H> {
     fn deliver(&self) {
         self.update(Step::Deliver, self.to, |word| {
             let delivered = || {
-                faulty!(
+                let delivered = faulty!(
                     word.remarked(Mark::Delivered),
                     DeliverOldCount => word.marked_instead(self.entry, Mark::Delivered)
+                );
+                faulty!(
+                    delivered,
+                    DeliverOneCopy => {
+                        let one = Word::<L>::entry_of(self.entry, 1);
+                        word.marked_instead(one, Mark::Delivered)
+                    }
                 )
             };
             word.is_marked(Mark::Shadow, self.entry).then(delivered)
@@ -317,7 +324,7 @@ impl<L: Layout, H: Hands> Move<'_, L, H> {
         self.update(Step::Settle, self.to, |word| {
             if word.is_marked(Mark::Delivered, self.entry) {
                 let alone = word.unmarked();
-                let new = alone.joined(self.fingerprint());
+                let new = alone.joined(self.entry);
                 joined = Some((alone, new));
                 Some(new)
             } else {

@@ -113,6 +113,7 @@ impl<L: Layout> RawFilter<L> {
                     Renewal::Done(now) => Ok(self.time.is_still(now).then_some(true)),
                     Renewal::Lost => Ok(None),
                     Renewal::Gated => self.refresh_behind_gate(class, patience),
+                    Renewal::Full => self.refresh_beside_marks(class),
                 }
             }
             None if Word::<L>::both_unmarked(p.word(), q.word()) => Ok(Some(false)),
@@ -141,14 +142,63 @@ impl<L: Layout> RawFilter<L> {
         Ok(None)
     }
 
+    /// Makes one of the copies like `single` another single, which is not older: the one that `young` says
+    /// for the moment that is returned. `Lost` if no unmarked word has one.
+    #[cold]
+    pub(super) fn renew_one_like(
+        &self,
+        class: Class,
+        single: Entry,
+        young: impl Fn(Now<L>) -> Entry,
+    ) -> Renewal<Now<L>> {
+        while let Some((entry, (loaded, bucket))) = self.unmarked_like(class, single) {
+            match self.renew(bucket, loaded, entry, &young) {
+                Renewal::Lost => sync::yield_in_model(),
+                other => return other,
+            }
+        }
+        Renewal::Lost
+    }
+
+    /// Takes one of the copies like `single` that this call has put and not counted. False if no unmarked
+    /// word has one.
+    ///
+    /// It may go from Q beside copies in P. Lookups learn of that by the version.
+    #[cold]
+    pub(super) fn take_back(&self, class: Class, single: Entry) -> bool {
+        while let Some((entry, (loaded, _))) = self.unmarked_like(class, single) {
+            self.versions.of(class).advance();
+            if self.take(loaded, entry).is_some() {
+                return true;
+            }
+            sync::yield_in_model();
+        }
+        false
+    }
+
+    /// An unmarked word with copies like `single`, its bucket, and their whole entry.
+    fn unmarked_like(
+        &self,
+        class: Class,
+        single: Entry,
+    ) -> Option<(Entry, (Loaded<'_, L>, usize))> {
+        let (p, q, _) = self.table.view().load_pair_for_update(class);
+        [(p, class.p), (q, class.q)].into_iter().find_map(|place| {
+            let word = place.0.word();
+            let entry = word.is_unmarked().then(|| word.like(single))??;
+            Some((entry, place))
+        })
+    }
+
     /// Puts another entry of its class, which is not older, into the place of `entry`: the one that
-    /// `young` says for the moment that is returned.
+    /// `young` says for the moment that is returned. With a counter, one of the copies gets that entry, and
+    /// the others stay as they are.
     pub(super) fn renew(
         &self,
         bucket: usize,
         loaded: Loaded<'_, L>,
         entry: Entry,
-        young: impl FnOnce(Now<L>) -> Entry,
+        young: impl FnMut(Now<L>) -> Entry,
     ) -> Renewal<Now<L>> {
         if L::Storage::SHARED
             && let Some(crew) = self.crew()
@@ -168,11 +218,17 @@ impl<L: Layout> RawFilter<L> {
         bucket: usize,
         loaded: Loaded<'_, L>,
         entry: Entry,
-        young: impl FnOnce(Now<L>) -> Entry,
+        mut young: impl FnMut(Now<L>) -> Entry,
     ) -> Renewal<Now<L>> {
         let Some(withheld) = loaded.word().with_mark(entry, Mark::Withheld) else {
             return Renewal::Lost;
         };
+        if L::COUNTER_BITS != 0 {
+            let has_room = withheld.with_one_renewed(young(self.time.now())).is_some();
+            if !has_room {
+                return Renewal::Full;
+            }
+        }
         match self.withhold(hands, loaded, bucket, entry, withheld) {
             Withheld::Done => {}
             Withheld::Lost => return Renewal::Lost,
@@ -185,11 +241,23 @@ impl<L: Layout> RawFilter<L> {
             self.len.subtract(emptied.into());
             return Renewal::Lost;
         }
-        let young = young(now);
+        let (young, mut change) = (young(now), None);
         let renewed = self.end_withheld(Step::Renew, bucket, entry, |word| {
-            word.without_marked().plus(young)
+            let new = faulty!(
+                word.with_one_renewed(young),
+                RenewAllCopies => Some(wrong::with_all_renewed::<L>(word, young))
+            );
+            change = new.map(|new| (word, new));
+            // If the room is gone, nothing changes.
+            new.unwrap_or(word.unmarked())
         });
         free_gate(hands);
+        let renewed = renewed
+            && (L::COUNTER_BITS == 0
+                || change.is_some_and(|(word, new)| {
+                    self.note_repeats(word, new);
+                    true
+                }));
         if renewed {
             Renewal::Done(now)
         } else {
@@ -198,19 +266,22 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// A word with a live copy is marked: of each word only one copy can be withheld. So another
-    /// copy is added, once in an epoch.
+    /// copy is added, once in an epoch. With counters, the oldest copy goes for it.
     #[cold]
     fn refresh_beside_marks(&self, class: Class) -> Result<Option<bool>, InsertError> {
         let now = self.time.now();
         let (p, q) = self.load_pair(class);
         let young = now.entry(class.fingerprint);
-        if !(p.holds(young) || q.holds(young)) {
+        if L::COUNTER_BITS != 0 || !(p.holds(young) || q.holds(young)) {
             match self.try_count(class, |now| now) {
                 None => return Ok(None),
                 Some(0) => return Ok(Some(false)),
                 Some(_) => {
                     self.put(class, young)?;
                     self.len.add(1);
+                    if L::COUNTER_BITS != 0 {
+                        self.remove(class);
+                    }
                 }
             }
         }

@@ -23,7 +23,7 @@ use crate::{
         Refusal,
         class::Class,
         entry::{Entry, Fingerprint},
-        layout::{Layout, Word},
+        layout::Layout,
         time::{Moment, Time},
         word::Bucket,
     },
@@ -183,12 +183,14 @@ impl<L: Layout> RawFilter<L> {
         })
     }
 
-    /// True if live copies of the class fill both of its words.
+    /// True if live copies of the class fill both of its words, and no counter has room for one seen now.
     fn is_full_of_copies(&self, class: Class) -> bool {
-        let now = self.time.now();
+        let (now, fingerprint) = (self.time.now(), class.fingerprint);
         [class.p, class.q].into_iter().all(|bucket| {
-            let word = self.table.load_for_update(class.fingerprint, bucket).word();
-            now.count_in(word, class.fingerprint) == word.slots() * Word::<L>::COPIES_OF_SLOT
+            let word = self.table.load_for_update(fingerprint, bucket).word();
+            let is_copy = |&entry: &_| L::fingerprint(entry) == fingerprint && now.is_live(entry);
+            let slots = word.residents(fingerprint).filter(is_copy).count();
+            slots == word.slots() && !word.has_counter(now.entry(fingerprint))
         })
     }
 

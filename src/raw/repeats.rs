@@ -81,6 +81,16 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
+    /// These repeats have expired.
+    pub(super) fn forget_repeats(&self, expired: u64) {
+        if let Some(repeats) = self.repeats.get()
+            && expired > 0
+        {
+            repeats.subtract(expired);
+            self.len.subtract(expired);
+        }
+    }
+
     /// There are no items any more.
     pub(crate) fn reset_counts(&mut self) {
         self.len.reset();

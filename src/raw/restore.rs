@@ -132,6 +132,7 @@ impl<L: Layout> RawFilter<L> {
             self.table.rewrite(buckets, |word| {
                 let kept = then.without_dead(word, since);
                 died += u64::from(word.occupied() - kept.occupied());
+                self.forget_repeats(word.repeats() - kept.repeats());
                 kept
             });
         }

@@ -204,11 +204,11 @@ impl<L: Layout> RawFilter<L> {
         let places = [(p, class.p), (q, class.q)];
         let found = (age + 1..=now.oldest()).find_map(|old| {
             let entry = now.aged_entry(fingerprint, old);
-            let holds = |word: Word<L>| word.is_unmarked() && word.holds(entry);
-            let place = places
-                .into_iter()
-                .find(|(loaded, _)| holds(loaded.word()))?;
-            Some((entry, place))
+            places.into_iter().find_map(|place| {
+                let word = place.0.word();
+                let entry = word.is_unmarked().then(|| word.like(entry))??;
+                Some((entry, place))
+            })
         });
         let Some((entry, (loaded, bucket))) = found else {
             return match Word::<L>::both_unmarked(p.word(), q.word()) {
@@ -227,7 +227,7 @@ impl<L: Layout> RawFilter<L> {
         match self.renew(bucket, loaded, entry, young) {
             Renewal::Done(_) if is_older => Renewed::One,
             // As if the word had a mark.
-            Renewal::Gated => Renewed::Hidden,
+            Renewal::Gated | Renewal::Full => Renewed::Hidden,
             _ => Renewed::None,
         }
     }

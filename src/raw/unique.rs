@@ -365,12 +365,9 @@ impl<L: Layout> RawFilter<L> {
             now,
         }: Absent<'_, L>,
     ) -> bool {
+        let entry = wanted.entry(class.fingerprint, now);
         let at_home = if L::COUNTER_BITS != 0 {
-            prefers_home::<L>(
-                home.word_in_table(),
-                away.word_in_table(),
-                class.fingerprint,
-            )
+            prefers_home::<L>(home.word_in_table(), away.word_in_table(), entry)
         } else {
             !Word::<L>::is_fuller_at_hint(home.bits, away.bits, hint)
         };
@@ -382,8 +379,7 @@ impl<L: Layout> RawFilter<L> {
             return false;
         };
         let reserved = own.encode(reserved);
-        let entry = wanted.entry(class.fingerprint, now);
-        let new = word.plus(entry).joined(class.fingerprint);
+        let new = word.plus(entry).joined(entry);
         let count = self.len.to_add();
         if !own.replace_bits(Step::Reserve, reserved) {
             return false;
@@ -437,8 +433,8 @@ impl<L: Layout> RawFilter<L> {
                 return Ok(false);
             }
             // The own word is the preferred one, or the home if the home has a reservation.
-            let at_home =
-                home_word.is_reserved() || prefers_home::<L>(in_home, in_away, class.fingerprint);
+            let entry = wanted.entry(class.fingerprint, now);
+            let at_home = home_word.is_reserved() || prefers_home::<L>(in_home, in_away, entry);
             let (own, other) = if at_home {
                 (home_word, away)
             } else {
@@ -497,11 +493,15 @@ impl<L: Layout> RawFilter<L> {
             if copies >= wanted.copies() {
                 return Some(false);
             }
-            let (to_q, new) = Word::<L>::plus_in_emptier(p.bits, q.bits, class.untagged(), hint)?;
+            let entry = wanted.entry(class.fingerprint, now);
+            let (to_q, new) = Word::<L>::plus_in_emptier(p.bits, q.bits, entry, hint)?;
             let into = if to_q { q } else { p };
             if into.replace_bits(Step::Claim, new) {
                 self.note_repeats(into.word(), into.decode(new));
                 self.len.add(1);
+                if !self.time.is_still(now) {
+                    wanted.added_too_early(self, class);
+                }
                 return Some(true);
             }
             sync::yield_in_model();
@@ -563,7 +563,7 @@ impl<L: Layout> RawFilter<L> {
         let too_few = present.unwrap_or(0) < wanted.copies();
         let confirmed_or_cancelled = if too_few {
             let entry = wanted.entry(class.fingerprint, now);
-            let new = word.plus(entry).joined(class.fingerprint);
+            let new = word.plus(entry).joined(entry);
             let confirmed = own.replace(Step::Confirm, new);
             if L::COUNTER_BITS != 0 && confirmed {
                 self.note_repeats(word, new);
@@ -611,9 +611,9 @@ impl<L: Layout> RawFilter<L> {
 
 /// True if a copy should rather be in the home: the emptier word, or the one that has a counter for it.
 #[inline(always)]
-fn prefers_home<L: Layout>(home: Word<L>, away: Word<L>, fingerprint: Fingerprint) -> bool {
+fn prefers_home<L: Layout>(home: Word<L>, away: Word<L>, entry: Entry) -> bool {
     if L::COUNTER_BITS != 0 {
-        let has_counter = |word: Word<L>| word.has_vacancy() && word.has_counter(fingerprint);
+        let has_counter = |word: Word<L>| word.has_vacancy() && word.has_counter(entry);
         let (in_home, in_away) = (has_counter(home), has_counter(away));
         if in_home != in_away {
             return in_home;

@@ -26,6 +26,9 @@ const PROBE: (u64, &[u8]) = (
     b"Hashers that agree on this text are taken for one and the same.",
 );
 
+/// The number of low bits of the epochs' byte that are the epochs. The others are the counter bits.
+const EPOCHS_BITS: u32 = 4;
+
 /// The contents of a header.
 #[derive(Clone, Copy)]
 pub(crate) struct Header {
@@ -82,7 +85,12 @@ impl Header {
         }
         // There are at most 2^32 buckets, and an even number of them.
         let pairs = buckets as u64 / 2;
-        let small = [bits, slots, window.epochs, series.levels];
+        let small = [
+            bits,
+            slots,
+            window.epochs | series.counter_bits << EPOCHS_BITS,
+            series.levels,
+        ];
         let numbers = [
             pairs | u64::from(window.ttl.subsec_nanos()) << 32,
             capacity,
@@ -128,7 +136,7 @@ impl Header {
     }
 
     fn of_expiring(
-        [bits, slots, epochs, levels]: [u8; 4],
+        [bits, slots, epochs_and_counter, levels]: [u8; 4],
         [
             pairs_and_nanos,
             capacity,
@@ -143,8 +151,16 @@ impl Header {
         if nanos >= 1_000_000_000 {
             return refuse("nanoseconds", nanos.into());
         }
+        let counter_bits = epochs_and_counter >> EPOCHS_BITS;
+        let epochs = epochs_and_counter & ((1 << EPOCHS_BITS) - 1);
         let geometry = Geometry::from_expiring_snapshot(
-            (bits.into(), slots.into(), epochs.into(), levels.into()),
+            (
+                bits.into(),
+                slots.into(),
+                epochs.into(),
+                levels.into(),
+                counter_bits.into(),
+            ),
             [2 * u64::from(pairs), capacity, max_capacity],
         )?;
         let window = Window {

@@ -71,11 +71,11 @@ impl<L: PackedLayout<Time: Time<Packed<L>>>> Layout for L {
     type IfCounting<T: Send + Sync + 'static> = <Self as PackedLayout>::IfCounting<T>;
     type Kind = <Self as PackedLayout>::Kind;
     const GROWS: bool = Self::HAS_PHASE;
-    const EXPIRES: bool = Self::TAG_BITS != 0 && !Self::COUNTS;
-    const COUNTER_BITS: u32 = <Self as Masks>::COUNTER_BITS;
+    const EXPIRES: bool = Self::TAG_BITS != 0;
+    const COUNTER_BITS: u32 = <Self as PackedLayout>::COUNTER_BITS;
     const PREFIXES: u64 = 0;
     const LARGEST: u64 = Self::FINGERPRINT;
-    const LARGEST_ENTRY: u64 = Self::FINGERPRINT | Self::LAST_TAG << Self::FINGERPRINT_BITS;
+    const LARGEST_ENTRY: u64 = Self::LEVELS[0].largest;
     const MAX_LEVEL: u32 = Self::LAST_LEVEL;
 
     #[inline(always)]
@@ -180,6 +180,8 @@ pub(crate) use semi_sorted;
 /// - Semi-sorted words make tables smaller.
 /// - Expiring filters have the slots of fixed ones, with a tag in each slot.
 /// - Counting filters have them with a counter in each slot.
+/// - Expiring filters with counters have a counter above each tag. A pair has a slot for each of the
+///   epochs in which one item can be live, so few of them fit, and tags have three bits.
 macro_rules! layouts {
     ($then:ident, $dollar:tt) => {
         $then! {
@@ -212,6 +214,13 @@ macro_rules! layouts {
                 C12x3(12 bits and 8 of a counter x 3, lane 20)
                 C22x2(22 bits and 8 of a counter x 2, lane 32)
             }
+            expiring_counting {
+                EC8x4(8 bits, 3 of a tag and 4 of a counter x 4, lane 16)
+                EC13x3(13 bits, 3 of a tag and 4 of a counter x 3, lane 20)
+                EC23x2(23 bits, 3 of a tag and 4 of a counter x 2, lane 32)
+                EC9x3(9 bits, 3 of a tag and 8 of a counter x 3, lane 20)
+                EC19x2(19 bits, 3 of a tag and 8 of a counter x 2, lane 32)
+            }
         }
     };
 }
@@ -231,6 +240,12 @@ macro_rules! define {
         counting {
             $($counting:ident(
                 $rest:literal bits and $counter:literal of a counter x $counted:literal, lane $lanes:literal
+            ))*
+        }
+        expiring_counting {
+            $($both:ident(
+                $left:literal bits, $age:literal of a tag and $number:literal of a counter x $slot:literal,
+                lane $apart:literal
             ))*
         }
     ) => {
@@ -276,9 +291,25 @@ macro_rules! define {
             impl PackedLayout for $counting {
                 const LEVELS: &'static [Lanes] = &[Lanes::new($rest + $counter, $counted, $lanes)];
                 const PHASE_BITS: u32 = 0;
-                const TAG_BITS: u32 = $counter;
-                const COUNTS: bool = true;
+                const COUNTER_BITS: u32 = $counter;
                 type Time = Timeless;
+                type IfCounting<T: Send + Sync + 'static> = Option<Box<T>>;
+                type Kind = Fixed;
+            }
+        )*
+        $(
+            #[doc = concat!(
+                $left, " bits, a tag of ", $age, " and a counter of ", $number, " × ", $slot, " slots."
+            )]
+            #[derive(Clone, Copy, Debug)]
+            pub(crate) struct $both;
+
+            impl PackedLayout for $both {
+                const LEVELS: &'static [Lanes] = &[Lanes::new($left + $age + $number, $slot, $apart)];
+                const PHASE_BITS: u32 = 0;
+                const TAG_BITS: u32 = $age;
+                const COUNTER_BITS: u32 = $number;
+                type Time = Epochs;
                 type IfCounting<T: Send + Sync + 'static> = Option<Box<T>>;
                 type Kind = Fixed;
             }
@@ -343,9 +374,31 @@ impl<const COUNTER: u32> PackedLayout for GrowingCounting<COUNTER> {
         Growing::PAYLOAD_BITS,
     );
     const PHASE_BITS: u32 = 6;
-    const TAG_BITS: u32 = COUNTER;
-    const COUNTS: bool = true;
+    const COUNTER_BITS: u32 = COUNTER;
     type Time = Timeless;
+    type IfCounting<T: Send + Sync + 'static> = Option<Box<T>>;
+    type Kind = CanGrow;
+}
+
+/// The layout of growable filters whose copies expire, and whose slots have counters of `COUNTER` bits
+/// above the tag.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GrowingExpiringCounting<const COUNTER: u32>;
+
+impl<const COUNTER: u32> GrowingExpiringCounting<COUNTER> {
+    const TAG: u32 = 3;
+}
+
+impl<const COUNTER: u32> PackedLayout for GrowingExpiringCounting<COUNTER> {
+    const LEVELS: &'static [Lanes] = &series(
+        Growing::LONGEST + Self::TAG + COUNTER,
+        Growing::SHORTEST + Self::TAG + COUNTER,
+        Growing::PAYLOAD_BITS,
+    );
+    const PHASE_BITS: u32 = 6;
+    const TAG_BITS: u32 = Self::TAG;
+    const COUNTER_BITS: u32 = COUNTER;
+    type Time = Epochs;
     type IfCounting<T: Send + Sync + 'static> = Option<Box<T>>;
     type Kind = CanGrow;
 }

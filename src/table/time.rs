@@ -206,7 +206,7 @@ impl<W: Bucket> Moment<W> for Always {
 
     #[inline(always)]
     fn is_in(self, word: W, fingerprint: Fingerprint) -> bool {
-        word.has(fingerprint)
+        word.has(Entry::untagged(fingerprint))
     }
 
     #[inline(always)]
@@ -521,7 +521,7 @@ impl<L: PackedLayout> Moment<Packed<L>> for Now {
 
     #[inline(always)]
     fn is_in(self, word: Packed<L>, fingerprint: Fingerprint) -> bool {
-        word.count_live(fingerprint, self) != 0
+        word.has_live(fingerprint, self)
     }
 
     #[inline(always)]

@@ -101,10 +101,16 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// The number of slots without a mark that hold `entry`.
     fn count(self, entry: Entry) -> usize;
 
-    /// True if it holds a copy of `fingerprint`.
+    /// True if it holds a copy like this single one, whatever the counter.
     #[inline(always)]
-    fn has(self, fingerprint: Fingerprint) -> bool {
-        self.holds(Entry::untagged(fingerprint))
+    fn has(self, single: Entry) -> bool {
+        self.holds(single)
+    }
+
+    /// The entry, with its counter, in a slot that [`has`](Self::has) such copies.
+    #[inline]
+    fn like(self, single: Entry) -> Option<Entry> {
+        self.holds(single).then_some(single)
     }
 
     /// The number of copies of `fingerprint` that it holds.
@@ -134,8 +140,8 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// The word with `entry`; the same word if it is full.
     fn plus(self, entry: Entry) -> Self;
 
-    /// The word without one `entry`; the same word if it holds none. In a counting filter, one copy of
-    /// the fingerprint goes, whatever its counter.
+    /// The word without one `entry`; the same word if it holds none. In a counting filter, one copy
+    /// goes, whatever the counter.
     fn minus(self, entry: Entry) -> Self;
 
     /// The entries that it holds. The low bits that it does not store are taken from `one`, a
@@ -205,15 +211,16 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
         1
     }
 
-    /// The entry of `copies` copies, but of at most [`COPIES_OF_SLOT`](Self::COPIES_OF_SLOT).
+    /// The entry of `copies` copies like those of this one, but of at most
+    /// [`COPIES_OF_SLOT`](Self::COPIES_OF_SLOT).
     #[inline(always)]
-    fn entry_of(fingerprint: Fingerprint, _copies: usize) -> Entry {
-        Entry::untagged(fingerprint)
+    fn entry_of(like: Entry, _copies: usize) -> Entry {
+        like
     }
 
-    /// True if an unmarked slot of `fingerprint` has room for another copy.
+    /// True if an unmarked slot has room for another copy like this single one.
     #[inline(always)]
-    fn has_counter(self, _fingerprint: Fingerprint) -> bool {
+    fn has_counter(self, _single: Entry) -> bool {
         false
     }
 
@@ -230,10 +237,17 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
         0
     }
 
-    /// The word, where the copies in unmarked slots of `fingerprint` occupy as few slots as possible.
+    /// The word, where unmarked copies like those of `entry` occupy as few slots as possible.
     #[inline(always)]
-    fn joined(self, _fingerprint: Fingerprint) -> Self {
+    fn joined(self, _entry: Entry) -> Self {
         self
+    }
+
+    /// The marked word, where one copy under the mark is now a single one like those of `entry`, and the
+    /// others have no mark. `None` if there is no room for it.
+    #[inline(always)]
+    fn with_one_renewed(self, entry: Entry) -> Option<Self> {
+        Some(self.without_marked().plus(entry))
     }
 
     // The reservation.

@@ -18,6 +18,7 @@ mod errors;
 mod estimate;
 mod expiring;
 mod expiring_batches;
+mod expiring_counting;
 mod expiring_growth;
 mod expiring_late;
 mod expiring_merge;

@@ -1,7 +1,7 @@
 //! To a single thread, an expiring filter is a map from items to the epochs in which their copies
 //! were last seen. Any sequence of operations gives the results of that map.
 
-use guira::{BatchError, BuildError, ExpiringFilter, InsertError};
+use guira::{BatchError, BuildError, ExpiringBuilder, ExpiringFilter, InsertError};
 use proptest::prelude::*;
 use std::{collections::HashMap, time::Duration};
 
@@ -10,11 +10,15 @@ const TTL: Duration = Duration::from_secs(60);
 /// The fingerprint sizes, each with a layout of its own, and the maximum number of epochs for each.
 const LAYOUTS: [(u32, u32); 4] = [(9, 5), (11, 13), (16, 13), (26, 13)];
 
+/// The same of filters with counters, with the bits of a counter.
+const COUNTING: [(u32, u32, u32); 5] = [(8, 4, 5), (13, 4, 4), (23, 4, 2), (9, 8, 4), (19, 8, 2)];
+
 const ITEMS: usize = 24;
 
 #[derive(Clone, Debug)]
 enum Operation {
     Insert(usize),
+    InsertAndCount(usize),
     InsertUnique(usize),
     Refresh(usize),
     InsertOrRefresh(usize),
@@ -27,11 +31,32 @@ enum Operation {
     Clear,
 }
 
+impl Operation {
+    /// The same for fewer items, so that each has more copies.
+    fn among(self, items: usize) -> Self {
+        let few = |batch: Vec<usize>| batch.into_iter().map(|item| item % items).collect();
+        match self {
+            Self::Insert(item) => Self::Insert(item % items),
+            Self::InsertAndCount(item) => Self::InsertAndCount(item % items),
+            Self::InsertUnique(item) => Self::InsertUnique(item % items),
+            Self::Refresh(item) => Self::Refresh(item % items),
+            Self::InsertOrRefresh(item) => Self::InsertOrRefresh(item % items),
+            Self::Remove(item) => Self::Remove(item % items),
+            Self::Look(item) => Self::Look(item % items),
+            Self::InsertBatch(batch) => Self::InsertBatch(few(batch)),
+            Self::InsertUniqueBatch(batch) => Self::InsertUniqueBatch(few(batch)),
+            Self::ContainsBatch(batch) => Self::ContainsBatch(few(batch)),
+            other => other,
+        }
+    }
+}
+
 fn operation() -> impl Strategy<Value = Operation> {
     let item = || 0..ITEMS;
     let batch = move || prop::collection::vec(item(), 0..6);
     prop_oneof![
-        12 => item().prop_map(Operation::Insert),
+        8 => item().prop_map(Operation::Insert),
+        8 => item().prop_map(Operation::InsertAndCount),
         16 => item().prop_map(Operation::InsertUnique),
         12 => item().prop_map(Operation::Refresh),
         8 => item().prop_map(Operation::InsertOrRefresh),
@@ -58,13 +83,12 @@ struct Oracle {
 
 impl Oracle {
     fn new(bits: u32, epochs: u32, capacity: usize, seed: u64) -> Self {
-        let filter = ExpiringFilter::builder(TTL)
-            .fingerprint_bits(bits)
-            .epochs(epochs)
-            .capacity(capacity)
-            .seed(seed)
-            .build()
-            .expect("a small filter");
+        let builder = ExpiringFilter::builder(TTL).fingerprint_bits(bits);
+        Self::of(builder.epochs(epochs).capacity(capacity).seed(seed))
+    }
+
+    fn of(builder: ExpiringBuilder) -> Self {
+        let filter = builder.build().expect("a small filter");
         let mut items: Vec<u64> = Vec::with_capacity(ITEMS);
         for item in 0_u64.. {
             filter.clear();
@@ -117,6 +141,7 @@ impl Oracle {
                 match error {
                     // Both buckets of an item may be the same.
                     InsertError::TooManyCopies => assert!(count >= slots, "{count} copies"),
+                    InsertError::Full if self.filter.counter_bits() > 0 => {}
                     InsertError::Full => assert!(count < 2 * slots, "{count} copies"),
                     error => panic!("{error}"),
                 }
@@ -141,6 +166,11 @@ impl Oracle {
     }
 
     fn refreshed(&mut self, item: usize, answer: Result<bool, InsertError>) {
+        // A copy that shares its slot needs room for the younger one.
+        if self.filter.counter_bits() > 0 && answer == Err(InsertError::Full) {
+            assert!(self.count(item) > 1, "refresh of {item}");
+            return;
+        }
         assert_eq!(answer, Ok(self.count(item) > 0), "refresh of {item}");
         let now = self.now;
         if let Some(oldest) = self.oldest(item) {
@@ -170,6 +200,14 @@ impl Oracle {
             Operation::Insert(item) => {
                 let answer = self.filter.insert(&self.items[item]);
                 self.inserted(item, answer.map(|()| true), false);
+            }
+            Operation::InsertAndCount(item) => {
+                let answer = self.filter.insert_and_count(&self.items[item]);
+                self.inserted(item, answer.map(|_| true), false);
+                assert!(
+                    answer.is_err() || answer == Ok(self.count(item)),
+                    "of {item}"
+                );
             }
             Operation::InsertUnique(item) => {
                 let answer = self.filter.insert_unique(&self.items[item]);
@@ -247,6 +285,34 @@ proptest! {
             oracle.advance();
         }
         prop_assert_eq!((oracle.len(), oracle.filter.len()), (0, 0));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn so_they_are_with_counters(
+        ((bits, counter), epochs) in prop::sample::select(&COUNTING[..])
+            .prop_flat_map(|(bits, counter, most)| (Just((bits, counter)), 1..=most)),
+        capacity in 8_usize..60,
+        seed: u64,
+        operations in prop::collection::vec(operation(), 1..300),
+        items in 1..=ITEMS,
+    ) {
+        let builder = ExpiringFilter::builder(TTL).fingerprint_bits(bits).counter_bits(counter);
+        let mut oracle = Oracle::of(builder.epochs(epochs).capacity(capacity).seed(seed));
+        for operation in operations {
+            oracle.run(operation.among(items));
+        }
+        for item in 0..ITEMS {
+            oracle.look(item);
+        }
+        for _ in 0..=epochs {
+            oracle.advance();
+        }
+        let filter = &oracle.filter;
+        prop_assert_eq!((oracle.len(), filter.len(), filter.slots_in_use()), (0, 0, 0));
     }
 }
 

@@ -6,8 +6,8 @@ use guira::model::{Expiring, Item};
 pub(crate) const LIVE: &str = "a live item is not found";
 
 /// Looks up an item that is always live.
-pub(crate) fn find<const SLOTS: usize, const E: u64, const PHASE_BITS: u32>(
-    filter: &Expiring<SLOTS, E, PHASE_BITS>,
+pub(crate) fn find<const SLOTS: usize, const E: u64, const PHASE_BITS: u32, const COUNTER: u32>(
+    filter: &Expiring<SLOTS, E, PHASE_BITS, COUNTER>,
     item: Item,
 ) -> bool {
     assert!(filter.contains(item), "{LIVE}");
@@ -15,16 +15,26 @@ pub(crate) fn find<const SLOTS: usize, const E: u64, const PHASE_BITS: u32>(
 }
 
 /// The age of the youngest copy of `item` at rest.
-pub(crate) fn youngest<const SLOTS: usize, const E: u64, const PHASE_BITS: u32>(
-    filter: &Expiring<SLOTS, E, PHASE_BITS>,
+pub(crate) fn youngest<
+    const SLOTS: usize,
+    const E: u64,
+    const PHASE_BITS: u32,
+    const COUNTER: u32,
+>(
+    filter: &Expiring<SLOTS, E, PHASE_BITS, COUNTER>,
     item: Item,
 ) -> Option<u64> {
     filter.ages_at_rest(item).first().copied()
 }
 
 /// True if the item has a live copy at rest.
-pub(crate) fn is_live<const SLOTS: usize, const E: u64, const PHASE_BITS: u32>(
-    filter: &Expiring<SLOTS, E, PHASE_BITS>,
+pub(crate) fn is_live<
+    const SLOTS: usize,
+    const E: u64,
+    const PHASE_BITS: u32,
+    const COUNTER: u32,
+>(
+    filter: &Expiring<SLOTS, E, PHASE_BITS, COUNTER>,
     item: Item,
 ) -> bool {
     youngest(filter, item).is_some_and(|age| age <= E)

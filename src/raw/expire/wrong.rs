@@ -8,7 +8,7 @@ use crate::{
     sync,
     table::{
         entry::Fingerprint,
-        layout::Layout,
+        layout::{Layout, Word},
         time::{Moment, Time},
         word::{Bucket, Mark},
     },
@@ -42,13 +42,18 @@ fn emptied<L: Layout>(raw: &RawFilter<L>, one: Fingerprint, bucket: usize) -> u6
         let Some(withheld) = now.dead_in(word, one).and_then(withheld) else {
             return emptied;
         };
+        let repeats = withheld.repeats() - withheld.without_marked().repeats();
+        let counted = |gone: bool| {
+            raw.forget_repeats(if gone { repeats } else { 0 });
+            gone
+        };
         let gone = if fault::is(Fault::ExpireAtOnce) {
-            loaded.replace(Step::Empty, withheld.without_marked())
+            counted(loaded.replace(Step::Empty, withheld.without_marked()))
         } else if !loaded.replace(Step::Withhold, withheld) {
             false
         } else if fault::is(Fault::ExpireTrustsOldNow) {
-            raw.table
-                .update(Step::Empty, one, bucket, |word| Some(word.without_marked()))
+            let empty = |word: Word<L>| Some(word.without_marked());
+            counted(raw.table.update(Step::Empty, one, bucket, empty))
         } else {
             raw.empty_or_release(bucket, withheld.marked_entry(one), || raw.time.now())
         };

@@ -55,6 +55,13 @@ pub(super) fn try_refresh<L: Layout>(
     }
 }
 
+/// [`Bucket::with_one_renewed`], but all copies under the mark are renewed.
+pub(super) fn with_all_renewed<L: Layout>(word: Word<L>, young: Entry) -> Word<L> {
+    let copies = Word::<L>::copies_of(word.marked_entry(L::fingerprint(young)));
+    word.without_marked()
+        .plus(Word::<L>::entry_of(young, copies))
+}
+
 /// [`RawFilter::renew`] with the fault that is switched on.
 fn renew<L: Layout>(
     raw: &RawFilter<L>,
@@ -82,7 +89,7 @@ fn renew<L: Layout>(
         }
         _ => match raw.renew(bucket, loaded, entry, |now| now.entry(class.fingerprint)) {
             Renewal::Done(now) => Some(now),
-            Renewal::Lost | Renewal::Gated => None,
+            Renewal::Lost | Renewal::Gated | Renewal::Full => None,
         },
     }
 }

@@ -91,10 +91,33 @@ impl<L: Layout> RawFilter<L> {
             };
         }
         match self.make_even(class, young, (q, entry)) {
-            Renewal::Done(_) => self.take(p, young),
+            Renewal::Done(_) => match self.take(p, young) {
+                None if L::COUNTER_BITS != 0 => self.take_even(class, young),
+                taken => taken,
+            },
+            // As if the word had a mark, which will not go.
+            Renewal::Full if self.announce(class, &mut 0) => self.take(q, entry),
             // As if the word had a mark.
             Renewal::Gated if self.announce(class, patience) => self.take(q, entry),
             _ => None,
+        }
+    }
+
+    /// A copy in Q has got the tag of one in P, and P has changed since. If P has a copy with that tag, it
+    /// is taken. To begin again would make another occurrence younger, each time that an insert adds to
+    /// the slot in P.
+    #[cold]
+    fn take_even(&self, class: Class, young: Entry) -> Option<bool> {
+        loop {
+            let p = self.table.load_for_update(class.fingerprint, class.p);
+            let young = p.word().like(young)?;
+            if !self.time.now().is_live(young) {
+                return None;
+            }
+            if let Some(taken) = self.take(p, young) {
+                return Some(taken);
+            }
+            sync::yield_in_model();
         }
     }
 

@@ -26,12 +26,13 @@ pub(crate) trait PackedLayout: Copy + Send + Sync + std::fmt::Debug + 'static {
     const LEVELS: &'static [Lanes];
     /// The number of bits of a growable filter's phase; 0 in a fixed layout.
     const PHASE_BITS: u32;
-    /// The number of uppermost bits of a slot that hold a tag: the epoch of an expiring filter's copy,
-    /// or the counter of a counting filter. 0 in other layouts. The number is the same at all levels.
+    /// The number of bits above the fingerprint in a slot that hold a tag: the epoch of an expiring
+    /// filter's copy. 0 in other layouts. The number is the same at all levels.
     const TAG_BITS: u32 = 0;
-    /// True if tags are counters.
-    const COUNTS: bool = false;
-    /// A value that a filter has only if tags are counters.
+    /// The number of uppermost bits of a slot, above a tag, that hold a counter. 0 in layouts without.
+    /// The number is the same at all levels.
+    const COUNTER_BITS: u32 = 0;
+    /// A value that a filter has only if slots have counters.
     type IfCounting<T: Send + Sync + 'static>: Extra<T>;
     /// Whether filters can grow. All models say so: their fixed filters do not use that state.
     type Kind: Kind + Based;
@@ -96,18 +97,24 @@ impl Lanes {
 
 /// The constants that are derived from a [`PackedLayout`].
 pub(crate) trait Masks: PackedLayout {
+    /// True if slots have counters.
+    const COUNTS: bool = Self::COUNTER_BITS != 0;
+    /// The number of bits of the whole entry of a single copy: all bits of a slot but its counter.
+    const SINGLE_BITS: u32 = Self::LEVELS[0].bits - Self::COUNTER_BITS;
+    /// The bits of the whole entry of a single copy.
+    const SINGLE: u64 = (1 << Self::SINGLE_BITS) - 1;
     /// The number of bits of a whole fingerprint, which a word stores at level 0.
-    const FINGERPRINT_BITS: u32 = Self::LEVELS[0].bits - Self::TAG_BITS;
-    /// The bits of a whole slot that are its fingerprint: all but the tag.
+    const FINGERPRINT_BITS: u32 = Self::SINGLE_BITS - Self::TAG_BITS;
+    /// The bits of a whole slot that are its fingerprint.
     const FINGERPRINT: u64 = (1 << Self::FINGERPRINT_BITS) - 1;
     /// True if words have a phase, and thus levels.
     const HAS_PHASE: bool = Self::PHASE_BITS != 0;
     /// The highest level that a word can have.
     const LAST_LEVEL: u32 = Self::LEVELS[0].bits - Self::LEVELS[Self::LEVELS.len() - 1].bits;
-    /// The number of bits of a counter; 0 in layouts without.
-    const COUNTER_BITS: u32 = if Self::COUNTS { Self::TAG_BITS } else { 0 };
     /// The largest tag.
     const LAST_TAG: u64 = (1 << Self::TAG_BITS) - 1;
+    /// The largest number of repeats that a counter holds.
+    const MOST_REPEATS: u64 = (1 << Self::COUNTER_BITS) - 1;
     /// All bits that belong to a slot at some level.
     const PAYLOAD: u64 = {
         let (mut payload, mut level) = (0, 0);
@@ -143,9 +150,10 @@ pub(crate) trait Masks: PackedLayout {
         // Hence no level can be out of range.
         assert!(!Self::HAS_PHASE && Self::LEVELS.len() == 1 || Self::LEVELS.len() == LEVELS);
         assert!(!Self::HAS_PHASE || LEVELS == 1 << (Self::PHASE_BITS - 1));
-        // A tag is compared in place, with a bit above it for the carry.
-        assert!(Self::TAG_BITS == 0 || Self::FINGERPRINT_BITS > Self::LAST_LEVEL + 1);
-        assert!(Self::TAG_BITS == 0 || Self::PAYLOAD >> 63 == 0);
+        // Tags and counters are compared in place, with a bit above them for the carry.
+        let alone = Self::FINGERPRINT_BITS == Self::LEVELS[0].bits;
+        assert!(alone || Self::FINGERPRINT_BITS > Self::LAST_LEVEL + 1);
+        assert!(alone || Self::PAYLOAD >> 63 == 0);
     };
 }
 
@@ -154,10 +162,20 @@ impl<L: PackedLayout> Masks for L {}
 /// The fingerprint of a copy with this entry.
 #[inline(always)]
 pub(crate) const fn fingerprint_of<L: PackedLayout>(entry: Entry) -> Fingerprint {
-    Fingerprint::new(if L::TAG_BITS == 0 {
+    Fingerprint::new(if L::FINGERPRINT_BITS == L::LEVELS[0].bits {
         entry.bits()
     } else {
         entry.bits() & L::FINGERPRINT
+    })
+}
+
+/// The entry of a single copy of those with this entry.
+#[inline(always)]
+pub(crate) const fn single_of<L: PackedLayout>(entry: Entry) -> Entry {
+    Entry::new(if L::COUNTS {
+        entry.bits() & L::SINGLE
+    } else {
+        entry.bits()
     })
 }
 

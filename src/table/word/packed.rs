@@ -15,7 +15,7 @@
 //! * `U` says that the last slot, which is empty, holds a reservation's token.
 //! * Growable layouts keep the word's phase in the uppermost bits. It says how the slots lie.
 //! * In an expiring layout the uppermost bits of a slot are a [`tag`], the same number at all levels.
-//!   In a counting layout they are a [`counter`].
+//!   In a counting layout they are a [`counter`], which may be above a tag.
 //!
 //! What comes goes to the lowest empty slot, and of several equal fingerprints the lowest one goes
 //! or is marked.
@@ -31,7 +31,7 @@ use crate::table::{
     entry::{Entry, Fingerprint},
     word::{
         Hint, Phases,
-        lanes::{Masks, PackedLayout, fingerprint_of},
+        lanes::{Masks, PackedLayout, single_of},
     },
 };
 use std::{fmt, marker::PhantomData};
@@ -99,7 +99,7 @@ impl<L: PackedLayout> Bucket for Packed<L> {
     #[inline(always)]
     fn match_settled(p: Bits, q: Bits, fingerprint: Fingerprint, hint: Hint) -> (bool, bool) {
         let matches = if L::COUNTS {
-            Self::either_has(p, q, fingerprint, hint)
+            Self::either_has(p, q, Entry::untagged(fingerprint), hint)
         } else {
             Self::either_matches(p, q, fingerprint, hint)
         };
@@ -122,7 +122,7 @@ impl<L: PackedLayout> Bucket for Packed<L> {
             return Self::minus_in_first_by_word(p, q, entry, hint);
         }
         match L::COUNTS {
-            true => Self::uncounted_in_first(p, q, fingerprint_of::<L>(entry), hint),
+            true => Self::uncounted_in_first(p, q, single_of::<L>(entry), hint),
             false => Self::minus_in_first_alike(p, q, entry, hint),
         }
     }
@@ -138,18 +138,27 @@ impl<L: PackedLayout> Bucket for Packed<L> {
     }
 
     #[inline(always)]
-    fn has(self, fingerprint: Fingerprint) -> bool {
+    fn has(self, single: Entry) -> bool {
         if L::COUNTS {
-            self.unmarked_with(fingerprint) != 0
+            self.unmarked_with(single) != 0
         } else {
-            self.holds(Entry::untagged(fingerprint))
+            self.holds(single)
+        }
+    }
+
+    #[inline]
+    fn like(self, single: Entry) -> Option<Entry> {
+        if L::COUNTS {
+            self.unmarked_like(single)
+        } else {
+            self.holds(single).then_some(single)
         }
     }
 
     #[inline]
     fn copies(self, fingerprint: Fingerprint) -> usize {
         if L::COUNTS {
-            self.counted(fingerprint)
+            self.counted(Entry::untagged(fingerprint))
         } else {
             self.count(Entry::untagged(fingerprint))
         }
@@ -196,7 +205,7 @@ impl<L: PackedLayout> Bucket for Packed<L> {
     #[inline(always)]
     fn minus(self, entry: Entry) -> Self {
         if L::COUNTS {
-            return self.minus_counted(fingerprint_of::<L>(entry));
+            return self.minus_counted(single_of::<L>(entry));
         }
         let place = self.place(self.unmarked_matches(entry));
         Self::from_bits(self.bits ^ (self.stored(entry) * place))
@@ -244,7 +253,7 @@ impl<L: PackedLayout> Bucket for Packed<L> {
         }
         let different = self.slot(0) ^ self.stored(entry);
         if L::COUNTS {
-            different & self.stored_of_fingerprint() == 0
+            different & self.stored_of_single() == 0
         } else {
             different == 0
         }
@@ -317,18 +326,18 @@ impl<L: PackedLayout> Bucket for Packed<L> {
     #[inline(always)]
     fn copies_of(entry: Entry) -> usize {
         match L::COUNTS {
-            true => 1 + (entry.bits() >> L::FINGERPRINT_BITS) as usize,
+            true => 1 + (entry.bits() >> L::SINGLE_BITS) as usize,
             false => 1,
         }
     }
 
     #[inline(always)]
-    fn entry_of(fingerprint: Fingerprint, copies: usize) -> Entry {
-        let repeats = match L::COUNTS {
-            true => (copies as u64).saturating_sub(1).min(L::LAST_TAG),
-            false => 0,
-        };
-        Entry::new(fingerprint.bits() | repeats << L::FINGERPRINT_BITS)
+    fn entry_of(like: Entry, copies: usize) -> Entry {
+        if !L::COUNTS {
+            return like;
+        }
+        let repeats = (copies as u64).saturating_sub(1).min(L::MOST_REPEATS);
+        Entry::new(single_of::<L>(like).bits() | repeats << L::SINGLE_BITS)
     }
 
     #[inline(always)]
@@ -337,8 +346,8 @@ impl<L: PackedLayout> Bucket for Packed<L> {
     }
 
     #[inline]
-    fn has_counter(self, fingerprint: Fingerprint) -> bool {
-        L::COUNTS && self.unmarked_with(fingerprint) & self.with_room() != 0
+    fn has_counter(self, single: Entry) -> bool {
+        L::COUNTS && self.unmarked_with(single) & self.with_room() != 0
     }
 
     #[inline]
@@ -346,16 +355,24 @@ impl<L: PackedLayout> Bucket for Packed<L> {
         if !L::COUNTS {
             return 0;
         }
-        let tag = |slot| self.slot(slot) >> (self.lanes().bits - L::TAG_BITS);
-        (0..self.slots()).map(tag).sum()
+        let counter = |slot| self.slot(slot) >> (self.lanes().bits - L::COUNTER_BITS);
+        (0..self.slots()).map(counter).sum()
     }
 
     #[inline(always)]
-    fn joined(self, fingerprint: Fingerprint) -> Self {
+    fn joined(self, entry: Entry) -> Self {
         if L::COUNTS {
-            self.with_slots_joined(fingerprint)
+            self.with_slots_joined(single_of::<L>(entry))
         } else {
             self
+        }
+    }
+
+    #[inline(always)]
+    fn with_one_renewed(self, single: Entry) -> Option<Self> {
+        match L::COUNTS {
+            true => self.with_one_of_marked_renewed(single),
+            false => Some(self.without_marked().plus(single)),
         }
     }
 

@@ -1,10 +1,11 @@
 //! Counters: in a counting filter each slot says how many copies it stands for.
 //!
-//! A slot holds an *entry*: a fingerprint, and above that the number of *repeats*, which are the copies
-//! beyond the first one. So an entry without repeats is the fingerprint alone, as in other filters, and
-//! an empty slot is 0. Moves and searches handle whole entries; a move carries all copies of a slot.
+//! A slot holds an *entry*: a fingerprint, a tag if copies expire, and above that the number of
+//! *repeats*, which are the copies beyond the first one. So the entry of a *single* copy is as in other
+//! filters, and an empty slot is 0. Moves and searches handle whole entries; a move carries all copies of
+//! a slot, and all of them expire at once.
 //!
-//! An insert adds a repeat to an unmarked slot of its class that has room, and a remove takes one away.
+//! An insert adds a repeat to an unmarked slot of its single that has room, and a remove takes one away.
 //! Under a mark only a remove changes the repeats.
 
 use super::{Bits, Bucket, Mark, Minus, Packed, Phases};
@@ -12,7 +13,7 @@ use crate::table::{
     entry::{Entry, Fingerprint},
     word::{
         Hint,
-        lanes::{Lanes, Masks, PackedLayout, fingerprint_of},
+        lanes::{Lanes, Masks, PackedLayout, fingerprint_of, single_of},
     },
 };
 use std::hint::select_unpredictable;
@@ -24,11 +25,11 @@ use safe_arch::{
 };
 
 impl<L: PackedLayout> Packed<L> {
-    /// True if any slot of either word holds `fingerprint`, if both words are settled.
+    /// True if any slot of either word holds copies like this single, if both words are settled.
     #[inline(always)]
-    pub(super) fn either_has(p: Bits, q: Bits, fingerprint: Fingerprint, hint: Hint) -> bool {
-        let places = Self::places_at(hint);
-        let broadcast = Self::stored_at(hint, Entry::untagged(fingerprint)) * places.ones;
+    pub(super) fn either_has(p: Bits, q: Bits, single: Entry, hint: Hint) -> bool {
+        let places = Self::counters_at(hint);
+        let broadcast = Self::stored_at(hint, single) * places.ones;
         #[cfg(target_feature = "sse2")]
         if !L::HAS_PHASE && matches!(L::LEVELS[0].distance, 16 | 32) {
             let words = set_i64_m128i(q.0 as i64, p.0 as i64);
@@ -48,11 +49,12 @@ impl<L: PackedLayout> Packed<L> {
         (zero(p) | zero(q)) & places.tops != 0
     }
 
-    /// The top bit of each unmarked fingerprint that is `fingerprint`. The word must not be reserved.
+    /// The top bit below the counter of each unmarked slot with copies like this single. The word must not be
+    /// reserved.
     #[inline(always)]
-    pub(super) fn unmarked_with(self, fingerprint: Fingerprint) -> u64 {
+    pub(super) fn unmarked_with(self, single: Entry) -> u64 {
         debug_assert!(!self.is_reserved());
-        let found = self.with_fingerprint(fingerprint);
+        let found = self.counters().with_stored(self.bits, self.stored(single));
         if self.is_unmarked() {
             found
         } else {
@@ -60,18 +62,18 @@ impl<L: PackedLayout> Packed<L> {
         }
     }
 
-    /// The top bit of each fingerprint whose counter is not at its maximum.
+    /// The top bit below each counter that is not at its maximum.
     ///
     /// In each slot by itself: adding 1 to a counter of all ones carries into the bit above.
     #[inline(always)]
     pub(super) fn with_room(self) -> u64 {
-        let places = self.places();
+        let places = self.counters();
         let full = ((self.bits & places.tags) + places.tag_ones) & places.above;
-        places.tops & !(full >> (L::TAG_BITS + 1))
+        places.tops & !(full >> (L::COUNTER_BITS + 1))
     }
 
-    /// The question of an insert: returns the first word in which an unmarked slot of the class has
-    /// room, with the copy added, and whether that is `other`.
+    /// The question of an insert: returns the first word in which an unmarked slot of the entry's single
+    /// has room, with the copy added, and whether that is `other`.
     #[inline(always)]
     pub(super) fn counted_in_either(
         one: Bits,
@@ -79,26 +81,21 @@ impl<L: PackedLayout> Packed<L> {
         entry: Entry,
         hint: Hint,
     ) -> Option<(bool, Bits)> {
-        let fingerprint = fingerprint_of::<L>(entry);
+        let single = single_of::<L>(entry);
         // For a new item this is the end. Without a match there is no slot, marked or not.
         let alike = Self::are_at_hint(one, other, hint);
-        if alike && !Self::either_has(one, other, fingerprint, hint) {
+        if alike && !Self::either_has(one, other, single, hint) {
             return None;
         }
-        Self::counted_in_first(one, other, fingerprint, hint)
+        Self::counted_in_first(one, other, single, hint)
     }
 
     /// [`counted_in_either`](Self::counted_in_either) for a class that is probably present. It is not
     /// inlined, so that inserts of new items do not set up its constants.
     #[inline(never)]
-    fn counted_in_first(
-        one: Bits,
-        other: Bits,
-        fingerprint: Fingerprint,
-        hint: Hint,
-    ) -> Option<(bool, Bits)> {
+    fn counted_in_first(one: Bits, other: Bits, single: Entry, hint: Hint) -> Option<(bool, Bits)> {
         let [one, other] = [one, other].map(|bits| Self::decode(bits, hint).without_reservation());
-        let found = |word: Self| word.unmarked_with(fingerprint) & word.with_room();
+        let found = |word: Self| word.unmarked_with(single) & word.with_room();
         let in_one = found(one);
         let (in_other, into, tops) = match in_one {
             0 => (true, other, found(other)),
@@ -108,28 +105,51 @@ impl<L: PackedLayout> Packed<L> {
         (tops != 0).then(|| (in_other, Self::from_bits(into.bits + repeat).encode(hint)))
     }
 
-    /// The number of copies of `fingerprint` in unmarked slots.
-    pub(super) fn counted(self, fingerprint: Fingerprint) -> usize {
-        let matches = self.unmarked_with(fingerprint);
-        let top = self.lanes().bits - L::TAG_BITS - 1;
+    /// The number of copies like this single in unmarked slots.
+    pub(super) fn counted(self, single: Entry) -> usize {
+        let matches = self.unmarked_with(single);
+        let top = self.lanes().bits - L::COUNTER_BITS - 1;
         let copies = |slot: usize| {
             let is_match = matches >> (self.lanes().distance * slot as u32 + top) & 1 != 0;
-            let entry = self.entry_in(slot, fingerprint);
+            let entry = self.entry_in(slot, Fingerprint::NONE);
             if is_match { Self::copies_of(entry) } else { 0 }
         };
         (0..self.slots()).map(copies).sum()
     }
 
-    /// The question of a remove: the first of two settled words with a slot of `fingerprint`, less one copy.
+    /// The whole entry of the lowest unmarked slot with copies like this single.
+    pub(super) fn unmarked_like(self, single: Entry) -> Option<Entry> {
+        let one = fingerprint_of::<L>(single);
+        self.entries(self.unmarked_with(single), one).next()
+    }
+
+    /// The word with one more copy of this single: in an unmarked slot of such copies, or else in an empty
+    /// slot. `None` if there is no room.
+    pub(super) fn plus_single(self, single: Entry) -> Option<Self> {
+        let tops = self.unmarked_with(single) & self.with_room();
+        if tops != 0 {
+            let repeat = (tops & tops.wrapping_neg()) << 1;
+            return Some(Self::from_bits(self.bits + repeat));
+        }
+        self.has_vacancy().then(|| self.plus(single))
+    }
+
+    /// The marked word, where one copy under the mark is now a single like those of `entry`, and the others
+    /// have no mark. `None` if there is no room for it.
+    pub(super) fn with_one_of_marked_renewed(self, entry: Entry) -> Option<Self> {
+        let less = self.minus_counted_marked();
+        let without = match less.mark() {
+            Some(Mark::Killed) => less.without_marked(),
+            _ => less.unmarked(),
+        };
+        without.plus_single(single_of::<L>(entry))
+    }
+
+    /// The question of a remove: the first of two settled words with copies like this single, less one.
     #[inline(always)]
-    pub(super) fn uncounted_in_first(
-        p: Bits,
-        q: Bits,
-        fingerprint: Fingerprint,
-        hint: Hint,
-    ) -> Minus {
-        let places = Self::places_at(hint);
-        let stored = Self::stored_at(hint, Entry::untagged(fingerprint));
+    pub(super) fn uncounted_in_first(p: Bits, q: Bits, single: Entry, hint: Hint) -> Minus {
+        let places = Self::counters_at(hint);
+        let stored = Self::stored_at(hint, single);
         let [of_p, of_q] = [p, q].map(|bits| places.with_stored(bits.0, stored));
         let in_p = of_p != 0;
         let (from, tops) = select_unpredictable(in_p, (p, of_p), (q, of_q));
@@ -142,23 +162,23 @@ impl<L: PackedLayout> Packed<L> {
         }
     }
 
-    /// The word without one copy of `fingerprint`; the same word if it holds none.
+    /// The word without one copy like this single; the same word if it holds none.
     #[inline(always)]
-    pub(super) fn minus_counted(self, fingerprint: Fingerprint) -> Self {
-        let stored = self.stored(Entry::untagged(fingerprint));
-        let tops = self.unmarked_with(fingerprint);
+    pub(super) fn minus_counted(self, single: Entry) -> Self {
+        let stored = self.stored(single);
+        let tops = self.unmarked_with(single);
         Self::from_bits(Self::less_one(self.bits, self.lanes(), stored, tops))
     }
 
-    /// The word less one copy of a fingerprint, from the lowest of the slots whose top bits are given.
-    /// Slots hold `stored` of that fingerprint.
+    /// The word less one copy of a single, from the lowest of the slots whose top bits are given. Slots
+    /// hold `stored` of that single.
     #[inline(always)]
     fn less_one(bits: u64, lanes: &Lanes, stored: u64, tops: u64) -> u64 {
         let top = tops & tops.wrapping_neg();
-        // The counter is just above the fingerprint. It is 0, or one repeat goes.
+        // The counter is just above. It is 0, or one repeat goes.
         let repeat = top << 1;
-        let has_repeats = bits & repeat.wrapping_mul(L::LAST_TAG) != 0;
-        let place = top >> (lanes.bits - L::TAG_BITS - 1);
+        let has_repeats = bits & repeat.wrapping_mul(L::MOST_REPEATS) != 0;
+        let place = top >> (lanes.bits - L::COUNTER_BITS - 1);
         let only = stored * place;
         bits - select_unpredictable(has_repeats, repeat, only)
     }
@@ -166,18 +186,18 @@ impl<L: PackedLayout> Packed<L> {
     /// The marked word less one copy of its entry: K if that was the last one.
     pub(super) fn minus_counted_marked(self) -> Self {
         debug_assert!(!self.is_unmarked());
-        let repeat = self.stored_of_fingerprint() + 1;
+        let repeat = self.stored_of_single() + 1;
         match self.slot(0) >= repeat {
             true => Self::from_bits(self.bits - repeat),
             false => self.remarked(Mark::Killed),
         }
     }
 
-    /// The word, where the copies in unmarked slots of `fingerprint` occupy as few slots as possible.
+    /// The word, where the copies like this single in unmarked slots occupy as few slots as possible.
     #[cold]
-    pub(super) fn with_slots_joined(self, fingerprint: Fingerprint) -> Self {
-        let matches = self.unmarked_with(fingerprint);
-        let (distance, mut left) = (self.lanes().distance, self.counted(fingerprint));
+    pub(super) fn with_slots_joined(self, single: Entry) -> Self {
+        let matches = self.unmarked_with(single);
+        let (distance, mut left) = (self.lanes().distance, self.counted(single));
         let (mut word, mut rest) = (self, matches);
         while rest != 0 {
             let slot = (rest.trailing_zeros() / distance) as usize;
@@ -186,7 +206,7 @@ impl<L: PackedLayout> Packed<L> {
             left -= copies;
             let stored = match copies {
                 0 => 0,
-                _ => self.stored(Self::entry_of(fingerprint, copies)),
+                _ => self.stored(Self::entry_of(single, copies)),
             };
             word = word.set(slot, stored);
         }

@@ -172,10 +172,16 @@ impl<L: PackedLayout> Packed<L> {
         Entry::new(self.slot(slot) << level | one.low_bits(level))
     }
 
-    /// The bits of slot 0 that hold what the word stores of a fingerprint: all but the tag.
+    /// The bits of slot 0 that hold what the word stores of a fingerprint.
     #[inline(always)]
     pub(super) fn stored_of_fingerprint(self) -> u64 {
-        self.lanes().largest >> L::TAG_BITS
+        self.lanes().largest >> (L::TAG_BITS + L::COUNTER_BITS)
+    }
+
+    /// The bits of slot 0 that hold what the word stores of a single copy: all but the counter.
+    #[inline(always)]
+    pub(super) fn stored_of_single(self) -> u64 {
+        self.lanes().largest >> L::COUNTER_BITS
     }
 
     /// The word with `number` in slot `slot`.

@@ -118,7 +118,10 @@ impl Now {
     }
 }
 
-/// The places of fingerprints and tags in a word of one level.
+/// The places of fingerprints, and of the tags above them, in a word of one level.
+///
+/// Those of counters are alike: there a fingerprint is a whole entry of a single copy, with its tag, and
+/// the counter is in the place of the tag.
 #[derive(Clone, Copy)]
 pub(super) struct Places {
     pub(super) lanes: Lanes,
@@ -139,9 +142,10 @@ pub(super) struct Places {
 }
 
 impl Places {
-    const fn of(lanes: Lanes, tag_bits: u32) -> Self {
+    /// The places of tags of `tag_bits` bits, with `above` more bits above them in a slot.
+    const fn of(lanes: Lanes, tag_bits: u32, above: u32) -> Self {
         // A layout without tags has no use for this, but the compiler makes it all the same.
-        let (ones, bits) = (lanes.ones, lanes.bits - tag_bits);
+        let (ones, bits) = (lanes.ones, lanes.bits - tag_bits - above);
         let (tops, tag_ones) = (ones << (bits - 1), ones << bits);
         let fingerprints = ones * ((1 << bits) - 1);
         Self {
@@ -172,17 +176,23 @@ impl Places {
 struct Levels<L>(L);
 
 impl<L: PackedLayout> Levels<L> {
-    const ALL: &'static [Places; MAX_LEVELS] = &{
-        let mut all = [Places::of(L::LEVELS[0], L::TAG_BITS); MAX_LEVELS];
+    const ALL: &'static [Places; MAX_LEVELS] = &Self::of(L::TAG_BITS, L::COUNTER_BITS);
+    /// The only places in a layout without levels.
+    const FIRST: &'static Places = &Self::ALL[0];
+    /// The places of counters at each level.
+    const COUNTERS: &'static [Places; MAX_LEVELS] = &Self::of(L::COUNTER_BITS, 0);
+    /// The only places of counters in a layout without levels.
+    const FIRST_COUNTERS: &'static Places = &Self::COUNTERS[0];
+
+    const fn of(tag_bits: u32, above: u32) -> [Places; MAX_LEVELS] {
+        let mut all = [Places::of(L::LEVELS[0], tag_bits, above); MAX_LEVELS];
         let mut level = 1;
         while level < L::LEVELS.len() {
-            all[level] = Places::of(L::LEVELS[level], L::TAG_BITS);
+            all[level] = Places::of(L::LEVELS[level], tag_bits, above);
             level += 1;
         }
         all
-    };
-    /// The only places in a layout without levels.
-    const FIRST: &'static Places = &Self::ALL[0];
+    }
 }
 
 /// The numbers with which a lookup compares all slots of two words of one level. Each is there twice,
@@ -276,6 +286,26 @@ impl<L: PackedLayout> Packed<L> {
         }
     }
 
+    /// The places of counters in this word.
+    #[inline(always)]
+    pub(super) fn counters(self) -> &'static Places {
+        if L::HAS_PHASE {
+            &Levels::<L>::COUNTERS[self.level() as usize]
+        } else {
+            Levels::<L>::FIRST_COUNTERS
+        }
+    }
+
+    /// The places of counters in words at the level of the hint.
+    #[inline(always)]
+    pub(super) fn counters_at(hint: Hint) -> &'static Places {
+        if L::HAS_PHASE {
+            &Levels::<L>::COUNTERS[hint.level() as usize]
+        } else {
+            Levels::<L>::FIRST_COUNTERS
+        }
+    }
+
     /// The top bit of each fingerprint that is `fingerprint`, whatever the tag, and also if there
     /// is a mark. The word must not be reserved.
     #[inline(always)]
@@ -344,7 +374,7 @@ impl<L: PackedLayout> Packed<L> {
     #[inline(always)]
     fn either_holds_live(p: Bits, q: Bits, fingerprint: Fingerprint, hint: Hint, now: Now) -> bool {
         #[cfg(target_feature = "sse2")]
-        if const { !L::HAS_PHASE && L::TAG_BITS == 4 } {
+        if const { !L::HAS_PHASE && L::TAG_BITS == 4 && !L::COUNTS } {
             match const { (L::LEVELS[0].distance, L::LEVELS[0].bits) } {
                 (16, 15) => return Self::either_holds_live_in_16(p, q, fingerprint, now),
                 (32, 30) => return Self::either_holds_live_in_32(p, q, fingerprint, now),
@@ -443,10 +473,20 @@ impl<L: PackedLayout> Packed<L> {
         move_mask_i8_m128i(live) != 0
     }
 
-    /// How many unmarked slots hold a live copy of `fingerprint`.
+    /// The number of live copies of `fingerprint` in unmarked slots.
     #[inline]
     pub(crate) fn count_live(self, fingerprint: Fingerprint, now: Now) -> usize {
-        self.unmarked_of(fingerprint, now, true).count_ones() as usize
+        let live = self.unmarked_of(fingerprint, now, true);
+        if L::COUNTS {
+            return self.entries(live, fingerprint).map(Self::copies_of).sum();
+        }
+        live.count_ones() as usize
+    }
+
+    /// True if an unmarked slot holds a live copy of `fingerprint`.
+    #[inline]
+    pub(crate) fn has_live(self, fingerprint: Fingerprint, now: Now) -> bool {
+        self.unmarked_of(fingerprint, now, true) != 0
     }
 
     /// The entry of the oldest live copy of `fingerprint` that is unmarked.
@@ -482,7 +522,7 @@ impl<L: PackedLayout> Packed<L> {
 
     /// The entries in the slots whose fingerprints have these top bits. The low bits that the word
     /// does not store are taken from `one`.
-    fn entries(self, tops: u64, one: Fingerprint) -> impl Iterator<Item = Entry> {
+    pub(super) fn entries(self, tops: u64, one: Fingerprint) -> impl Iterator<Item = Entry> {
         let mut rest = tops;
         std::iter::from_fn(move || {
             let slot = rest.trailing_zeros() / self.places().lanes.distance;

@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::table::{
-    layout::{C8x5, C11x4, C12x3, C16x3, C22x2, C26x2, GrowingCounting, Lanes},
+    layout::{
+        C8x5, C11x4, C12x3, C16x3, C22x2, C26x2, EC8x4, EC9x3, EC13x3, EC19x2, EC23x2,
+        GrowingCounting, GrowingExpiringCounting, Lanes,
+    },
     time::Timeless,
     word::{Minus, Phases},
 };
@@ -15,29 +18,29 @@ struct Tiny;
 impl PackedLayout for Tiny {
     const LEVELS: &'static [Lanes] = &[Lanes::new(4, 3, 4)];
     const PHASE_BITS: u32 = 0;
-    const TAG_BITS: u32 = 2;
-    const COUNTS: bool = true;
+    const COUNTER_BITS: u32 = 2;
     type Time = Timeless;
     type IfCounting<T: Send + Sync + 'static> = Option<Box<T>>;
     type Kind = crate::memory::Fixed;
 }
 
-/// The copies of a fingerprint in each unmarked slot.
-fn naive<L: PackedLayout>(word: Packed<L>, fingerprint: Fingerprint) -> Vec<usize> {
+/// The copies of a single in each unmarked slot.
+fn naive<L: PackedLayout>(word: Packed<L>, single: Entry) -> Vec<usize> {
     (usize::from(!word.is_unmarked())..word.slots())
-        .map(|slot| word.entry_in(slot, fingerprint))
-        .filter(|&entry| fingerprint_of::<L>(entry) == fingerprint)
-        .map(|entry| 1 + (entry.bits() >> L::FINGERPRINT_BITS) as usize)
+        .map(|slot| word.entry_in(slot, fingerprint_of::<L>(single)))
+        .filter(|&entry| single_of::<L>(entry) == single)
+        .map(|entry| 1 + (entry.bits() >> (L::FINGERPRINT_BITS + L::TAG_BITS)) as usize)
         .collect()
 }
 
-/// The fingerprint and the copies of each slot but one of `left_out`, in order.
-fn others<L: PackedLayout>(word: Packed<L>, left_out: Fingerprint) -> Vec<u64> {
+/// The entries of all slots but those of the single `left_out`, in order.
+fn others<L: PackedLayout>(word: Packed<L>, left_out: Entry) -> Vec<u64> {
+    let one = fingerprint_of::<L>(left_out);
     let mut others: Vec<u64> = (0..word.slots())
-        .map(|slot| word.entry_in(slot, left_out))
-        .filter(|&entry| fingerprint_of::<L>(entry) != left_out)
+        .map(|slot| word.entry_in(slot, one))
+        .filter(|&entry| single_of::<L>(entry) != left_out)
         .map(Entry::bits)
-        .filter(|&bits| bits & L::FINGERPRINT != left_out.low_bits(word.level()))
+        .filter(|&bits| bits & L::FINGERPRINT != one.low_bits(word.level()))
         .collect();
     others.sort_unstable();
     others
@@ -47,19 +50,29 @@ fn sum(copies: &[usize]) -> usize {
     copies.iter().sum()
 }
 
-/// All functions agree for this fingerprint, whose low bits are those of the word's plane.
-fn agrees<L: PackedLayout>(word: Packed<L>, fingerprint: Fingerprint) {
-    let context = format!("{fingerprint:?} in {word:?}");
-    let copies = naive(word, fingerprint);
-    let most = 1 << L::TAG_BITS;
-    assert_eq!(word.copies(fingerprint), sum(&copies), "{context}");
-    assert_eq!(word.has(fingerprint), !copies.is_empty(), "{context}");
+/// All functions agree for this single, whose low bits are those of the word's plane.
+fn agrees<L: PackedLayout>(word: Packed<L>, entry: Entry) {
+    let context = format!("{entry:?} in {word:?}");
+    let copies = naive(word, entry);
+    let most = 1 << L::COUNTER_BITS;
+    assert_eq!(word.has(entry), !copies.is_empty(), "{context}");
+    let like = word.like(entry);
+    assert_eq!(like.is_some(), !copies.is_empty(), "{context}");
+    let is_like =
+        |found| single_of::<L>(found) == entry && copies.contains(&Packed::<L>::copies_of(found));
+    assert!(like.is_none_or(is_like), "{context}");
     let hint = Hint::new(word.level(), word.level() / 2);
     let bits = word.encode(hint);
-    let entry = Entry::untagged(fingerprint);
 
     let empty = Packed::<L>::EMPTY.set_phase(word.phase()).encode(hint);
-    for (p, q) in [(bits, empty), (empty, bits)] {
+    // Lookups of what expires are in the tests of tags.
+    let lasts = L::TAG_BITS == 0;
+    let fingerprint = fingerprint_of::<L>(entry);
+    assert!(
+        !lasts || word.copies(fingerprint) == sum(&copies),
+        "{context}"
+    );
+    for (p, q) in [(bits, empty), (empty, bits)].into_iter().filter(|_| lasts) {
         let (settled, found) = Packed::<L>::match_settled(p, q, fingerprint, hint);
         assert_eq!(settled, word.is_unmarked(), "{context}");
         assert!(!settled || found != copies.is_empty(), "{context}");
@@ -67,15 +80,11 @@ fn agrees<L: PackedLayout>(word: Packed<L>, fingerprint: Fingerprint) {
 
     let less = word.minus(entry);
     assert_eq!(
-        sum(&naive(less, fingerprint)),
+        sum(&naive(less, entry)),
         sum(&copies).saturating_sub(1),
         "{context}"
     );
-    assert_eq!(
-        others(less, fingerprint),
-        others(word, fingerprint),
-        "{context}"
-    );
+    assert_eq!(others(less, entry), others(word, entry), "{context}");
     let gone = copies.first() == Some(&1);
     assert_eq!(
         less.occupied() + u32::from(gone),
@@ -90,13 +99,9 @@ fn agrees<L: PackedLayout>(word: Packed<L>, fingerprint: Fingerprint) {
     if let Some((in_other, new)) = counted {
         let new = Packed::<L>::decode(new, hint);
         assert!(!in_other, "{context}");
-        assert_eq!(sum(&naive(new, fingerprint)), sum(&copies) + 1, "{context}");
+        assert_eq!(sum(&naive(new, entry)), sum(&copies) + 1, "{context}");
         assert_eq!(new.occupied(), word.occupied(), "{context}");
-        assert_eq!(
-            others(new, fingerprint),
-            others(word, fingerprint),
-            "{context}"
-        );
+        assert_eq!(others(new, entry), others(word, entry), "{context}");
         assert_eq!(new.repeats(), word.repeats() + 1, "{context}");
         let found = Packed::<L>::counted_in_either(empty, bits, entry, hint);
         assert!(found.is_some_and(|(in_other, _)| in_other), "{context}");
@@ -110,19 +115,53 @@ fn agrees<L: PackedLayout>(word: Packed<L>, fingerprint: Fingerprint) {
         }
     }
 
-    let joined = word.joined(fingerprint);
-    assert_eq!(sum(&naive(joined, fingerprint)), sum(&copies), "{context}");
-    assert_eq!(
-        others(joined, fingerprint),
-        others(word, fingerprint),
-        "{context}"
-    );
+    let joined = word.joined(entry);
+    assert_eq!(sum(&naive(joined, entry)), sum(&copies), "{context}");
+    assert_eq!(others(joined, entry), others(word, entry), "{context}");
     let saved = copies.len() - sum(&copies).div_ceil(most);
     assert_eq!(
         joined.occupied() + saved as u32,
         word.occupied(),
         "{context}"
     );
+
+    let plus = word.plus_single(entry);
+    assert_eq!(plus.is_some(), has_room || word.has_vacancy(), "{context}");
+    if let Some(plus) = plus {
+        assert_eq!(sum(&naive(plus, entry)), sum(&copies) + 1, "{context}");
+        assert_eq!(others(plus, entry), others(word, entry), "{context}");
+        let slots = word.occupied() + u32::from(!has_room);
+        assert_eq!(plus.occupied(), slots, "{context}");
+    }
+    if !word.is_unmarked() {
+        renewal_agrees(word, entry);
+    }
+}
+
+/// One copy under the mark becomes this single, if there is room for it.
+fn renewal_agrees<L: PackedLayout>(word: Packed<L>, young: Entry) {
+    let context = format!("{young:?} renewed in {word:?}");
+    let old = single_of::<L>(word.marked_entry(fingerprint_of::<L>(young)));
+    let (before, renewed) = (word.unmarked(), Bucket::with_one_renewed(word, young));
+    let is_last = Packed::<L>::copies_of(word.marked_entry(fingerprint_of::<L>(old))) == 1;
+    let has_room = word.has_counter(young) || word.has_vacancy() || is_last;
+    // A copy that stays as it is can have its own slot for room.
+    assert!(old == young || renewed.is_some() == has_room, "{context}");
+    let Some(renewed) = renewed else {
+        return;
+    };
+    let copies = |word: Packed<L>, single| sum(&naive(word, single));
+    assert!(renewed.is_unmarked(), "{context}");
+    if old == young {
+        assert_eq!(copies(renewed, old), copies(before, old), "{context}");
+    } else {
+        assert_eq!(copies(renewed, old) + 1, copies(before, old), "{context}");
+        assert_eq!(
+            copies(renewed, young),
+            copies(before, young) + 1,
+            "{context}"
+        );
+    }
 }
 
 /// A mark hides its slot, and loses one copy at a time.
@@ -149,8 +188,8 @@ fn mark_agrees<L: PackedLayout>(word: Packed<L>, one: Fingerprint) {
     }
     // Whatever the counter.
     for mark in Mark::ALL {
-        let untagged = Entry::untagged(fingerprint_of::<L>(marked));
-        assert_eq!(word.is_marked(mark, untagged), word.mark() == Some(mark));
+        let single = single_of::<L>(marked);
+        assert_eq!(word.is_marked(mark, single), word.mark() == Some(mark));
     }
 }
 
@@ -180,19 +219,21 @@ fn every_tiny_word_agrees() {
             let word = word_of::<Tiny>(0, stored.clone(), mark);
             mark_agrees(word, Fingerprint::NONE);
             for fingerprint in 1..4 {
-                agrees(word, Fingerprint::new(fingerprint));
+                agrees(word, Entry::new(fingerprint));
             }
         }
     }
 }
 
-/// What is stored in the slots: few fingerprints, so that many are equal.
+/// What is stored in the slots: few fingerprints and tags, so that many are equal.
 fn stored<L: PackedLayout>(level: u32) -> impl Strategy<Value = u64> {
     let of_fingerprint = L::FINGERPRINT_BITS - level;
     let largest = (1_u64 << of_fingerprint) - 1;
-    let counter = prop_oneof![Just(0), Just(L::LAST_TAG), 0..=L::LAST_TAG];
-    (prop_oneof![Just(0), 1..=2_u64, 1..=largest], counter)
-        .prop_map(move |(fingerprint, counter)| fingerprint | counter << of_fingerprint)
+    let counter = prop_oneof![Just(0), Just(L::MOST_REPEATS), 0..=L::MOST_REPEATS];
+    let fingerprint = prop_oneof![Just(0), 1..=2_u64, 1..=largest];
+    (fingerprint, 0..=L::LAST_TAG.min(1), counter).prop_map(move |(fingerprint, tag, counter)| {
+        fingerprint | (tag | counter << L::TAG_BITS) << of_fingerprint
+    })
 }
 
 fn words<L: PackedLayout>() -> impl Strategy<Value = (u32, Vec<u64>, bool)> {
@@ -213,11 +254,11 @@ macro_rules! words_agree {
                 let word = word_of::<$layout>(level, stored.iter().copied(), mark);
                 let plane = Fingerprint::new(0b1_0110_1101 & ((1 << level) - 1));
                 mark_agrees(word, plane);
-                let mask = word.stored_of_fingerprint();
+                let mask = word.stored_of_single();
                 for stored in stored.iter().map(|stored| stored & mask).chain([1, 2, 3]) {
                     let whole = stored << level | plane.low_bits(level);
-                    if stored != 0 {
-                        agrees(word, Fingerprint::new(whole));
+                    if stored & word.stored_of_fingerprint() != 0 {
+                        agrees(word, Entry::new(whole));
                     }
                 }
             }
@@ -234,4 +275,11 @@ words_agree! {
     words_of_22x2: C22x2;
     growing_words_with_4_bits: GrowingCounting<4>;
     growing_words_with_8_bits: GrowingCounting<8>;
+    expiring_words_of_8x4: EC8x4;
+    expiring_words_of_13x3: EC13x3;
+    expiring_words_of_23x2: EC23x2;
+    expiring_words_of_9x3: EC9x3;
+    expiring_words_of_19x2: EC19x2;
+    growing_expiring_words_with_4_bits: GrowingExpiringCounting<4>;
+    growing_expiring_words_with_8_bits: GrowingExpiringCounting<8>;
 }

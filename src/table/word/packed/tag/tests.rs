@@ -3,7 +3,10 @@
 use super::*;
 use crate::table::{
     entry::{Entry, Fingerprint},
-    layout::{E9x5, E11x4, E16x3, E26x2, GrowingExpiring, Lanes, Layout},
+    layout::{
+        E9x5, E11x4, E16x3, E26x2, EC8x4, EC9x3, EC13x3, EC19x2, EC23x2, GrowingExpiring,
+        GrowingExpiringCounting, Lanes, Layout,
+    },
     time::Epochs,
     word::{Mark, lanes::fingerprint_of},
 };
@@ -39,7 +42,12 @@ fn naive<L: PackedLayout>(
 fn agrees<L: PackedLayout>(word: Packed<L>, fingerprint: Fingerprint, now: Now) {
     let context = format!("{fingerprint:?} in {word:?}, {now:?}");
     let live = naive(word, fingerprint, now, true);
-    assert_eq!(word.count_live(fingerprint, now), live.len(), "{context}");
+    let copies: usize = live
+        .iter()
+        .map(|&entry| Packed::<L>::copies_of(entry))
+        .sum();
+    assert_eq!(word.count_live(fingerprint, now), copies, "{context}");
+    assert_eq!(word.has_live(fingerprint, now), copies > 0, "{context}");
     let ages = |entries: &[Entry]| entries.iter().map(|&entry| now.age_of::<L>(entry)).max();
     let oldest = word.oldest_live(fingerprint, now);
     assert_eq!(
@@ -114,7 +122,8 @@ fn every_tiny_word_agrees() {
 /// Slots of an expiring layout: few fingerprints, so that many are equal.
 fn entry<L: PackedLayout>() -> impl Strategy<Value = u64> {
     let fingerprint = prop_oneof![Just(0), 1..=2_u64, 1..=L::FINGERPRINT];
-    let tag = 0..1_u64 << L::TAG_BITS;
+    // With a counter above the tag, if there is one.
+    let tag = 0..1_u64 << (L::TAG_BITS + L::COUNTER_BITS);
     (fingerprint, tag).prop_map(|(fingerprint, tag)| fingerprint | tag << L::FINGERPRINT_BITS)
 }
 
@@ -145,6 +154,11 @@ words_agree! {
     words_of_11_bits_agree: E11x4;
     words_of_16_bits_agree: E16x3;
     words_of_26_bits_agree: E26x2;
+    words_of_8_bits_and_counters_agree: EC8x4;
+    words_of_13_bits_and_counters_agree: EC13x3;
+    words_of_23_bits_and_counters_agree: EC23x2;
+    words_of_9_bits_and_counters_agree: EC9x3;
+    words_of_19_bits_and_counters_agree: EC19x2;
 }
 
 #[test]
@@ -197,25 +211,26 @@ fn split_agrees<L: PackedLayout>(word: Packed<L>, low: u64) {
     }
 }
 
-proptest! {
+macro_rules! growing_words_agree {
+    ($($name:ident: $layout:ty, up to $most:literal;)*) => {$(proptest! {
     #[test]
-    fn growing_words_agree_at_each_level(
+    fn $name(
         stored in prop::collection::vec(any::<u64>(), 4),
         few: bool,
-        level in 0..GrowingExpiring::LAST_LEVEL,
+        level in 0..<$layout>::LAST_LEVEL,
         low: u64,
         mark: bool,
         epoch: u64,
-        oldest in 0..14_u64,
+        oldest in 0..=$most,
     ) {
         let now = Now::new(epoch, oldest);
         // Few fingerprints, so that many are equal.
         let kept = match few {
-            true => !(GrowingExpiring::FINGERPRINT >> level) | 3 << (38 - level),
+            true => !(<$layout>::FINGERPRINT >> level) | 3 << (38 - level),
             false => u64::MAX,
         };
         let stored: Vec<u64> = stored.into_iter().map(|stored| stored & kept).collect();
-        let word = growing_word::<GrowingExpiring>(level, &stored);
+        let word = growing_word::<$layout>(level, &stored);
         let word = match mark && word.slot(0) != 0 {
             true => word.remarked(Mark::Delivered),
             false => word,
@@ -228,4 +243,11 @@ proptest! {
         }
         split_agrees(word, low);
     }
+    })*};
+}
+
+growing_words_agree! {
+    growing_words_agree_at_each_level: GrowingExpiring, up to 13_u64;
+    so_do_those_with_counters_of_4_bits: GrowingExpiringCounting<4>, up to 5_u64;
+    so_do_those_with_counters_of_8_bits: GrowingExpiringCounting<8>, up to 5_u64;
 }
