@@ -68,7 +68,7 @@ fn a_replica_combines_the_same_keys() {
             }
             [&primary, &replica]
                 .into_iter()
-                .for_each(|keys| pass(keys, 301));
+                .for_each(|keys| pass(keys, 201));
             let digests = |keys: &Keys| keys.iter().map(|(_, key)| digest(key)).collect::<Vec<_>>();
             assert_eq!(digests(&primary), digests(&replica), "{options}");
         };
