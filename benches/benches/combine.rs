@@ -1,4 +1,4 @@
-//! Two filters that become one, on one thread, beside batches that do the same to as many items:
+//! Two filters that become one, on one thread, beside batches of the same number of items:
 //! `cargo bench -p guira-benches --bench combine`
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};

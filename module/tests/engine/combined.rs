@@ -134,7 +134,7 @@ fn eight_keys_are_combined_beside_writers_and_replicas_are_equal() {
     is_sound(client);
 }
 
-/// Whatever the writers add and delete meanwhile, a replica removes the same.
+/// Whatever writers add and delete at that time, a replica removes the same.
 #[test]
 fn keys_are_intersected_and_subtracted_beside_writers_and_replicas_are_equal() {
     if is_skipped() {
