@@ -87,8 +87,17 @@ impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
         inserted.map_err(|error| MergeError::Insert { merged, error })
     }
 
-    /// Refuses filters that do not give every item the same class.
-    pub(crate) fn check_mergeable(&self, other: &Self) -> Result<(), MergeError> {
+    /// Whether `other` can be merged into `self`: they give every item the same fingerprint and buckets.
+    ///
+    /// [`merge`](Self::merge), [`union_with`](Self::union_with),
+    /// [`intersect_with`](Self::intersect_with) and [`difference_with`](Self::difference_with) check
+    /// this before they change anything. A caller with several filters can check all of them first.
+    /// O(1).
+    ///
+    /// # Errors
+    ///
+    /// [`MergeError::SameFilter`], [`MergeError::Geometry`] or [`MergeError::Hasher`].
+    pub fn check_mergeable(&self, other: &Self) -> Result<(), MergeError> {
         // Two handles of a filter that processes share are one filter.
         let memory = other.raw.memory();
         if ptr::eq(self, other) || memory.is_some() && self.raw.memory() == memory {

@@ -78,7 +78,11 @@ impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
         self.check_mergeable(other)?;
         let mut merged = 0;
         let of_other = |class, age| other.raw.present_for_union(class, age);
-        let raise = &mut |copies: &[_]| self.raw.raise_copies(&of_other, copies, &mut merged);
+        let raise = &mut |copies: &[_]| {
+            let singles = other.raw.find_singles(copies);
+            self.raw
+                .raise_copies(&of_other, singles, copies, &mut merged)
+        };
         let raised = other.raw.scan_copies(raise);
         raised.map_err(|error| MergeError::Insert { merged, error })
     }

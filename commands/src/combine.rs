@@ -1,13 +1,13 @@
 //! Commands on several filters: they combine the filter of a key with those of other keys.
 //!
-//! A filter can lack room for the copies of another one, which is known only in the end. So each command
-//! first combines a copy of the filter. If that fails, nothing has changed.
+//! A filter can lack room for the copies of another one, which is known only in the end. So a command that
+//! adds first combines a copy of the filter. If that fails, nothing has changed.
 
 use crate::{
     Answer, Args, Filter, MakeError, Reply, Store,
     cf::full,
     filter::CombineError,
-    store::{Work, filter_of, get, get_to_read, shown, source},
+    store::{Work, filter_of, get, get_to_read, missing, shown, source},
 };
 use guira::{InsertError, MergeError};
 use sha2::{Digest, Sha256};
@@ -26,8 +26,12 @@ const DIGEST_BYTES: usize = 16;
 /// A way to combine a filter with another one.
 struct Way {
     combine: fn(&Filter, &Filter) -> Result<(), CombineError>,
-    /// The number of items that there are at least, of the numbers before.
+    /// The number of items for which there has to be room, of the numbers before.
     items: fn(usize, usize) -> usize,
+    /// True if it adds copies, for which there may be no room.
+    adds: bool,
+    /// True if a missing key becomes a copy of the first of the others.
+    makes: bool,
     /// True if the same call again does the rest of what a call has begun.
     is_repeatable: bool,
 }
@@ -35,16 +39,37 @@ struct Way {
 const MERGE: Way = Way {
     combine: Filter::merge,
     items: usize::saturating_add,
+    adds: true,
+    makes: true,
     is_repeatable: false,
 };
 
 const UNION: Way = Way {
     combine: Filter::union_with,
     items: usize::max,
+    adds: true,
+    makes: true,
     is_repeatable: true,
 };
 
-/// The reason why filters were not combined. Nothing has changed, except for [`Begun`](Self::Begun).
+const INTERSECTION: Way = Way {
+    combine: Filter::intersect_with,
+    items: usize::min,
+    adds: false,
+    makes: true,
+    is_repeatable: true,
+};
+
+/// A missing key stays missing: a copy of another one would have what is to be removed.
+const DIFFERENCE: Way = Way {
+    combine: Filter::difference_with,
+    items: |own, _| own,
+    adds: false,
+    makes: false,
+    is_repeatable: true,
+};
+
+/// The reason why filters were not combined. Nothing has changed unless the text says so.
 #[derive(Debug, Error)]
 enum Refused {
     #[error("ERR source and destination objects are the same")]
@@ -67,6 +92,8 @@ enum Refused {
         why: String,
         next: &'static str,
     },
+    #[error("OOM there is no memory to read '{key}' to its end: {next}")]
+    Unread { key: String, next: &'static str },
 }
 
 impl From<Refused> for Reply {
@@ -83,6 +110,16 @@ pub(crate) fn merge<S: Store>(store: &S, args: Args<'_>) -> Answer {
 /// `CF.UNION destination source [source]...`
 pub(crate) fn union<S: Store>(store: &S, args: Args<'_>) -> Answer {
     combine(store, args, &UNION)
+}
+
+/// `CF.INTERSECT destination source [source]...`
+pub(crate) fn intersection<S: Store>(store: &S, args: Args<'_>) -> Answer {
+    combine(store, args, &INTERSECTION)
+}
+
+/// `CF.DIFF destination source [source]...`
+pub(crate) fn difference<S: Store>(store: &S, args: Args<'_>) -> Answer {
+    combine(store, args, &DIFFERENCE)
 }
 
 /// `CF.DIGEST key`
@@ -112,10 +149,13 @@ fn combine<S: Store>(store: &S, args: Args<'_>, way: &Way) -> Answer {
     if keys.contains(key) {
         return Err(Refused::Same.into());
     }
-    if store.refuses_growth() {
+    if way.makes && store.refuses_growth() {
         return Err(Reply::OUT_OF_MEMORY);
     }
     let mut kept = get(store, key)?;
+    if kept.is_none() && !way.makes {
+        return Err(missing(key));
+    }
     let sources = keys.iter().map(|&key| Ok((key, source(store, key)?)));
     let sources: Vec<Source<'_, S>> = sources.collect::<Result<_, Reply>>()?;
     loop {
@@ -144,22 +184,31 @@ fn combine_into<S: Store>(
     way: &Way,
 ) -> Answer {
     let filter = filter_of(kept);
-    drop(combined(
-        store,
-        key,
-        filter,
-        sources,
-        way,
-        filter.memory_usage(),
-    )?);
-    // Expired copies may occupy slots.
-    filter.sweep();
+    if way.adds {
+        let before = filter.memory_usage();
+        drop(combined(store, key, filter, sources, way, before)?);
+        // Expired copies may occupy slots.
+        filter.sweep();
+    } else {
+        let slots = slots_of(filter, sources);
+        store.may_combine(Work { slots, bytes: 0 })?;
+        for (name, source) in sources {
+            let checked = filter.check_combines(filter_of(source));
+            checked.map_err(|error| refusal(key, name, filter, error, None))?;
+        }
+    }
     for (name, source) in sources {
         let done = one(store, filter, filter_of(source), way);
         store.combined(key, kept);
         done.map_err(|error| refusal(key, name, filter, error, Some(way)))?;
     }
     Ok(Reply::OK)
+}
+
+/// The slots of all these filters.
+fn slots_of<K: AsRef<Filter>>(filter: &Filter, sources: &[(&[u8], Arc<K>)]) -> usize {
+    let others = sources.iter().map(|(_, kept)| filter_of(kept).slots());
+    others.fold(filter.slots(), usize::saturating_add)
 }
 
 /// A copy of a filter, combined with others. The filter of `key` takes `before` bytes, if it exists, and
@@ -172,13 +221,10 @@ fn combined<S: Store>(
     way: &Way,
     before: usize,
 ) -> Result<Filter, Reply> {
-    let others = sources.iter().map(|(_, kept)| filter_of(kept));
-    let items = others.clone().map(Filter::in_use);
+    let items = sources.iter().map(|(_, kept)| filter_of(kept).in_use());
     let bytes = filter.bytes_with(items.fold(filter.in_use(), way.items));
     store.may_combine(Work {
-        slots: others
-            .map(Filter::slots)
-            .fold(filter.slots(), usize::saturating_add),
+        slots: slots_of(filter, sources),
         bytes: match before {
             0 => bytes,
             before => bytes.saturating_add(bytes.saturating_sub(before)),
@@ -243,6 +289,13 @@ fn refusal(
             }
             .into();
         }
+        CombineError::Merge(MergeError::Scan { .. }) => {
+            let next = match way {
+                Some(_) => "the same command removes the rest",
+                None => "nothing has changed",
+            };
+            return Refused::Unread { key, next }.into();
+        }
         // The library's text has hashes, which would tell of the seeds.
         CombineError::Merge(MergeError::Hasher { .. }) => "their seeds differ".into(),
         error => error.to_string(),
@@ -253,4 +306,28 @@ fn refusal(
         why,
     }
     .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Options;
+    use guira::CuckooFilter;
+
+    /// The allocator of the tests gives every scan its memory.
+    #[test]
+    fn a_key_that_was_not_read_to_its_end_says_what_is_left() {
+        let filter = CuckooFilter::with_capacity(100);
+        let filter = Filter::new(filter, Options::default(), 0);
+        for (way, next) in [
+            (Some(&INTERSECTION), "the same command removes the rest"),
+            (None, "nothing has changed"),
+        ] {
+            let error = InsertError::Memory;
+            let error = CombineError::Merge(MergeError::Scan { error });
+            let text = format!("OOM there is no memory to read 'k' to its end: {next}");
+            let refused = refusal(b"k", b"source", &filter, error, way);
+            assert_eq!(refused, Reply::Error(text.into()));
+        }
+    }
 }

@@ -185,15 +185,19 @@ pub(crate) fn get_to_read<S: Store>(store: &S, key: &[u8]) -> Result<Option<Arc<
     read(store, key, 1, Arc::clone)
 }
 
-/// A key that a command reads does not exist.
+/// A key that a command needs does not exist.
 #[derive(Debug, Error)]
 #[error("ERR the key '{0}' does not exist")]
 struct NotFound(String);
 
+/// The reply to a command that needs this key.
+pub(crate) fn missing(key: &[u8]) -> Reply {
+    Reply::Error(NotFound(shown(key)).to_string().into())
+}
+
 /// The filter of a key that the command reads.
 pub(crate) fn source<S: Store>(store: &S, key: &[u8]) -> Result<Arc<S::Kept>, Reply> {
-    let missing = || Reply::Error(NotFound(shown(key)).to_string().into());
-    store.source(key)?.ok_or_else(missing)
+    store.source(key)?.ok_or_else(|| missing(key))
 }
 
 /// What an error repeats of a key.

@@ -41,7 +41,7 @@ const COMBINE: &[Argument] = &[Argument::one("destination", Key), Argument::SOUR
 const LOAD: &[Argument] = &[KEY, POSITION, Argument::one("data", Bytes)];
 
 /// The number of commands.
-pub const COMMAND_COUNT: usize = 22;
+pub const COMMAND_COUNT: usize = 24;
 
 /// All commands, ordered by name.
 #[must_use]
@@ -59,6 +59,8 @@ pub const fn commands<S: Store>() -> [Command<S>; COMMAND_COUNT] {
         command("CF.DEBUG", 2, Read, Constant, Effect::None, ON_KEY, cf::debug, "Describes a filter in one line"),
         command("CF.DEL", 3, Write, Constant, Effect::Delete, ON_ITEM, cf::delete, "Deletes a copy of an item")
             .at_once(cf::delete_at_once),
+        command("CF.DIFF", -3, Write, Filters, Effect::Combine, COMBINE, combine::difference, "Removes each item that another filter has")
+            .with_sources(Sources::Rest),
         command("CF.DIGEST", 2, Read, Filters, Effect::None, ON_KEY, combine::digest, "Returns a digest of what a filter holds"),
         command("CF.EXISTS", 3, Read, Constant, Effect::None, ON_ITEM, cf::exists, "Returns whether an item is present")
             .together(cf::exist_together).at_once(cf::exists_at_once),
@@ -67,6 +69,8 @@ pub const fn commands<S: Store>() -> [Command<S>; COMMAND_COUNT] {
             .grows().with_secret(SEED),
         command("CF.INSERTNX", -4, Write, PerItem, Effect::AddAbsent, INSERT, cf::insert_nx, "Adds each item that is absent")
             .grows().with_secret(SEED),
+        command("CF.INTERSECT", -3, Write, Filters, Effect::Combine, COMBINE, combine::intersection, "Lowers the number of copies of each item to that in other filters")
+            .grows().with_sources(Sources::Rest),
         command("CF.LOADCHUNK", 4, Write, Snapshot, Effect::Load, LOAD, dump::load_chunk, "Restores a piece of a dump")
             .grows(),
         command("CF.MADD", -3, Write, PerItem, Effect::Add, ON_ITEMS, many::add_many, "Adds a copy of each item")

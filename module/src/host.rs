@@ -70,8 +70,8 @@ pub(crate) fn fetch(key: &impl Slot) -> Result<Option<Arc<Entry>>, Reply> {
 /// Combining these filters would block the engine for too long.
 #[derive(Debug, Error)]
 #[error(
-    "ERR the filters have {slots} slots, and guira.combine-slots is {limit}: with more of them, other \
-     clients would wait for long"
+    "ERR the filters have {slots} slots, and guira.combine-slots is {limit}: other clients would wait for \
+     long. A thread combines more slots, but only into a new key, and not in MULTI or a script"
 )]
 struct TooLong {
     slots: usize,

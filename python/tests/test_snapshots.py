@@ -13,6 +13,7 @@ import time
 import weakref
 import zlib
 from functools import partial
+from operator import iand, ior, isub
 from typing import TYPE_CHECKING, Any
 
 import guira_filter
@@ -374,6 +375,24 @@ def test_an_intersection_and_a_difference_remove(make: Callable[..., Any]) -> No
         a.difference_with(b)
         assert [a.count(name) for name in ("ani", "koel", "guira")] == [0, 1, 0]
     assert [b.count(name) for name in ("ani", "koel", "guira")] == [0, 0, 1]
+
+
+@pytest.mark.parametrize("make", PAIRS.values(), ids=PAIRS)
+def test_operators_are_those_of_sets(make: Callable[..., Any]) -> None:
+    ours, theirs = {"ani", "koel"}, {"koel", "guira"}
+    names = ours | theirs
+    for assign in (ior, iand, isub):
+        a, b = make(seed=7), make(seed=7)
+        a.update(ours)
+        b.update(theirs)
+        assert assign(a, b) is a
+        assert {name for name in names if name in a} == assign(set(ours), theirs)
+        assert {name for name in names if name in b} == theirs
+        for wrong in (theirs, ExpiringFilter(60) if isinstance(a, Filter) else Filter(), None):
+            with pytest.raises(TypeError, match="unsupported operand"):
+                assign(a, wrong)
+        with pytest.raises(ValueError, match="make both with one seed"):
+            assign(a, make(seed=8))
 
 
 @pytest.mark.parametrize("method", ["merge", "union_with", "intersect_with", "difference_with"])

@@ -1,4 +1,4 @@
-//! Keys that are like others are merged and united, while clients write.
+//! Keys that are like others are combined, while clients write.
 
 use crate::{
     common::{PROTOCOLS, Server, ask, in_both, memory, refusal, try_ask},
@@ -133,6 +133,72 @@ fn eight_keys_are_built_side_by_side_and_combined_beside_writers() {
     }
 }
 
+/// Writers add to what is subtracted from, and to what others are combined with.
+#[test]
+fn keys_are_intersected_and_subtracted_beside_writers() {
+    const BOTH: usize = ITEMS / 2;
+    let server = Server::start(&[]);
+    let client = &mut server.client(PROTOCOLS[0]);
+    // At this rate and with this seed no item is mistaken for another one.
+    let most = 8 * ITEMS;
+    let made = format!("CF.RESERVE a {ITEMS} ERROR 0.0000001 MAXCAPACITY {most} SEED 1");
+    ask::<()>(client, &made);
+    ask::<()>(client, "CF.RESERVE b LIKE a");
+    build(client, "a", 0);
+    build(client, "b", BOTH);
+    for key in ["both", "rest"] {
+        ask::<()>(client, &format!("CF.UNION {key} a"));
+    }
+    let stop = AtomicBool::new(false);
+    let lines = [
+        "CF.INTERSECT new a b",
+        "CF.INTERSECT both b a",
+        "CF.DIFF rest b",
+    ];
+    let written = thread::scope(|scope| {
+        let writers = ["rest", "b", "rest", "b"].into_iter().enumerate();
+        let writers: Vec<_> = writers
+            .map(|(writer, key)| {
+                let (server, stop) = (&server, &stop);
+                scope.spawn(move || write(server, key, writer, stop))
+            })
+            .collect();
+        let done = lines.map(|line| try_ask::<()>(client, line));
+        stop.store(true, Relaxed);
+        assert_eq!(done, [(); 3].map(Ok));
+        let written: Vec<_> = writers.into_iter().map(|it| it.join().unwrap()).collect();
+        written[0] + written[2]
+    });
+    assert_eq!(len(client, "both"), ITEMS - BOTH + 1);
+    assert_eq!(len(client, "rest"), BOTH + written);
+    let items = |from| {
+        let items: Vec<_> = (from..from + BATCH)
+            .map(|it: usize| it.to_string())
+            .collect();
+        items.join(" ")
+    };
+    for from in (0..2 * ITEMS).step_by(BATCH) {
+        for (key, range) in [("both", BOTH..ITEMS), ("rest", 0..BOTH)] {
+            let line = format!("CF.MEXISTS {key} {}", items(from));
+            let expected = [i64::from(range.contains(&from)); BATCH];
+            assert_eq!(ask::<Vec<i64>>(client, &line), expected, "{key} {from}");
+        }
+    }
+    let digests = |client: &mut Connection| {
+        ["new", "both", "rest"].map(|key| ask::<String>(client, &format!("CF.DIGEST {key}")))
+    };
+    let before = digests(client);
+    assert_eq!(before[0], before[1]);
+    // The same commands change nothing more.
+    for line in lines {
+        ask::<()>(client, line);
+    }
+    assert_eq!(digests(client), before);
+    let (_standby, mut reader) = standby_of(server.port, &[]);
+    copy(&mut reader);
+    assert_eq!(digests(&mut reader), before);
+}
+
 #[test]
 fn combined_keys_are_charged_and_refused_before_anything_changes() {
     let server = Server::start(&["--maxmemory", "4mb"]);
@@ -162,9 +228,17 @@ fn combined_keys_are_charged_and_refused_before_anything_changes() {
     let digest: String = ask(client, "CF.DIGEST a");
     let refused = refusal(client, "CF.MERGE a b");
     assert!(refused.starts_with("OOM the filter needs "), "{refused}");
-    assert!(refusal(client, "CF.UNION new a").starts_with("OOM the filter needs "));
+    for command in ["CF.UNION", "CF.INTERSECT"] {
+        let refused = refusal(client, &format!("{command} new a"));
+        assert!(refused.starts_with("OOM the filter needs "), "{refused}");
+    }
     assert_eq!(ask::<String>(client, "CF.DIGEST a"), digest);
     assert_eq!(ask::<i64>(client, "EXISTS new"), 0);
+    // What only removes needs no memory.
+    ask::<()>(client, "CF.INTERSECT a b");
+    assert_eq!(len(client, "a"), ITEMS + 1);
+    ask::<()>(client, "CF.DIFF a b");
+    assert_eq!(len(client, "a"), 0);
 }
 
 /// Reads of `WATCH` and transactions, and the descriptions of the commands.
@@ -177,6 +251,8 @@ fn commands_on_several_keys_are_described_and_watched() {
         for (words, keys) in [
             ("CF.MERGE a b c", vec!["a", "b", "c"]),
             ("CF.UNION a b", vec!["a", "b"]),
+            ("CF.INTERSECT a b c", vec!["a", "b", "c"]),
+            ("CF.DIFF a b", vec!["a", "b"]),
             ("CF.DIGEST a", vec!["a"]),
             ("CF.RESERVE a 100 LIKE b", vec!["a", "b"]),
             ("CF.RESERVE a LIKE b", vec!["a", "b"]),
@@ -196,6 +272,12 @@ fn commands_on_several_keys_are_described_and_watched() {
         let done: Vec<String> = ask(client, "EXEC");
         assert_eq!(done, ["OK", "OK"]);
         assert_eq!(ask::<i64>(client, "CF.COUNT new x"), 2);
+        ask::<()>(client, "CF.INTERSECT new a");
+        assert_eq!(ask::<i64>(client, "CF.COUNT new x"), 1);
+        ask::<()>(client, "CF.DIFF new b");
+        assert_eq!(ask::<i64>(client, "CF.COUNT new x"), 0);
+        let refused = refusal(client, "CF.DIFF none a");
+        assert_eq!(refused, "ERR the key 'none' does not exist");
     });
 }
 

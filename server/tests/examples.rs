@@ -15,6 +15,10 @@ mod move_filter;
 #[allow(dead_code)]
 mod come_over;
 
+#[path = "../examples/parallel_build.rs"]
+#[allow(dead_code)]
+mod parallel_build;
+
 #[path = "../examples/man.rs"]
 #[allow(dead_code)]
 mod man;
@@ -176,4 +180,37 @@ fn a_key_comes_over_from_another_server() {
     let differs = compare([&mut old, &mut new], "k", items(0..2_501)).unwrap();
     assert_eq!((differs.both, differs.only_old), (2_500, 1));
     assert_eq!(differs.missing, [b"2400".to_vec()]);
+}
+
+/// The result is that of one worker.
+#[test]
+fn eight_workers_build_one_key() {
+    use parallel_build::build;
+    let server = Server::start(&[]);
+    let url = format!("redis://127.0.0.1:{}", server.port);
+    let client = redis::Client::open(url).unwrap();
+    let server = &mut server.client(Protocol::Resp2);
+    // At this rate and with this seed no item is mistaken for another one.
+    ask::<()>(server, "CF.RESERVE one 100000 ERROR 0.0000001 SEED 1");
+    ask::<()>(server, "CF.RESERVE eight LIKE one");
+    // Some items are in the shares of two workers.
+    let items: Vec<_> = (0..50_000_u32)
+        .chain(0..100)
+        .map(|item| item.to_string().into_bytes())
+        .collect();
+    build(&client, "one", 1, &items).unwrap();
+    build(&client, "eight", 8, &items).unwrap();
+    let digest = |server: &mut redis::Connection| {
+        ["one", "eight"].map(|key| ask::<String>(server, &format!("CF.DIGEST {key}")))
+    };
+    let [one, eight] = digest(server);
+    assert_eq!(one, eight);
+    assert_eq!(ask::<usize>(server, "DBSIZE"), 2);
+    // A repeated build changes nothing.
+    build(&client, "eight", 8, &items).unwrap();
+    build(&client, "eight", 8, &[]).unwrap();
+    assert_eq!(digest(server), [one, eight]);
+    let missing = build(&client, "none", 8, &items);
+    let error = missing.unwrap_err().to_string();
+    assert!(error.contains("the key 'none' does not exist"), "{error}");
 }

@@ -216,7 +216,10 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Counting<SLOTS, PHASE_BITS> {
         assert!(!other.0.frontiers.unused, "say scanned");
         let mut added = 0;
         let of_other = |class, age| other.0.present_for_union(class, age);
-        let raise = &mut |copies: &[_]| self.0.raise_copies(&of_other, copies, &mut added);
+        let raise = &mut |copies: &[_]| {
+            let singles = other.0.find_singles(copies);
+            self.0.raise_copies(&of_other, singles, copies, &mut added)
+        };
         other.0.scan_copies(raise).is_ok()
     }
 

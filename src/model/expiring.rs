@@ -139,7 +139,11 @@ impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32, const COUNTER: u32
         assert!(!other.0.frontiers.unused, "say scanned");
         let mut changed = 0;
         let of_other = |class, age| other.0.present_for_union(class, age);
-        let raise = &mut |copies: &[_]| self.0.raise_copies(&of_other, copies, &mut changed);
+        let raise = &mut |copies: &[_]| {
+            let singles = other.0.find_singles(copies);
+            self.0
+                .raise_copies(&of_other, singles, copies, &mut changed)
+        };
         let raised = other.0.scan_copies(raise);
         raised.is_ok().then_some(changed)
     }

@@ -259,7 +259,7 @@ impl<L: Layout> RawFilter<L> {
 
     /// Prefetches the words that a search for a path will look at first, if `class` needs one.
     #[inline(always)]
-    fn prefetch_ways(&self, lookups: &Lookups<'_, L>, class: Class) {
+    pub(super) fn prefetch_ways(&self, lookups: &Lookups<'_, L>, class: Class) {
         let (p, q, hint) = lookups.view.load_pair_at_hint(class);
         let [p, q] = [p, q].map(|bits| Word::<L>::decode(bits, hint).without_reservation());
         if !p.has_vacancy() && !q.has_vacancy() {

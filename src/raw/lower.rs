@@ -96,11 +96,21 @@ impl<L: Layout> RawFilter<L> {
     /// Which of these classes are present, the first one in the lowest bit: at most
     /// [`GROUP`](super::batch::GROUP). True of a class may be a guess, as of a lookup; false is not.
     pub(crate) fn find_classes(&self, copies: &[Seen]) -> u32 {
+        self.which(copies, |lookups, class| lookups.contains(class))
+    }
+
+    /// For which of these classes `is` is true, the first one in the lowest bit.
+    #[inline(always)]
+    pub(super) fn which(
+        &self,
+        copies: &[Seen],
+        is: impl Fn(&Lookups<'_, L>, Class) -> bool,
+    ) -> u32 {
         self.prefetch_copies(copies);
         let lookups = self.lookups();
-        let present = |&(class, _): &Seen| u32::from(lookups.contains(class));
+        let bit = |&(class, _): &Seen| u32::from(is(&lookups, class));
         let bits = copies.iter().enumerate();
-        bits.fold(0, |found, (place, copy)| found | present(copy) << place)
+        bits.fold(0, |all, (place, copy)| all | bit(copy) << place)
     }
 
     /// The number of copies of the class; `None` if it cannot be known.

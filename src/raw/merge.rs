@@ -105,6 +105,10 @@ impl<L: Layout> RawFilter<L> {
         inserted: &mut usize,
     ) -> Result<(), InsertError> {
         self.prefetch_copies(copies);
+        let lookups = self.lookups();
+        for &(class, _) in copies {
+            self.prefetch_ways(&lookups, class);
+        }
         self.time.go_by_number();
         let most = self.time.most();
         for &(class, age) in copies.iter().filter(|&&(_, age)| age <= most) {

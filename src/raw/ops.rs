@@ -94,9 +94,12 @@ macro_rules! operations {
                     raw => raw.present_for_union(class, age);
                 fn raise_copies(
                     other: &dyn Fn(Class, u64) -> Result<Present, InsertError>,
+                    singles: u32,
                     copies: &[Seen],
                     changed: &mut usize
-                ) -> Result<(), InsertError> = raw => raw.raise_copies(other, copies, changed);
+                ) -> Result<(), InsertError> =
+                    raw => raw.raise_copies(other, singles, copies, changed);
+                fn find_singles(copies: &[Seen]) -> u32 = raw => raw.find_singles(copies);
 
                 fn find_classes(copies: &[Seen]) -> u32 = raw => raw.find_classes(copies);
                 fn count_class(class: Class) -> Option<usize> = raw => raw.count_class(class);

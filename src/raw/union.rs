@@ -53,6 +53,11 @@ impl<L: Layout> Wanted<L> for Several {
         now.aged_entry(fingerprint, self.age)
     }
 
+    /// In an expiring filter it may be older than now.
+    fn is_one(self) -> bool {
+        !L::EXPIRES && faulty!(self.copies == 1, UnionBlindly => false)
+    }
+
     /// The caller counts once more.
     fn added_too_early(self, _: &RawFilter<L>, _: Class) {}
 }
@@ -114,18 +119,34 @@ impl<L: Layout> RawFilter<L> {
         self.count_by(class, by).ok_or(InsertError::Contended)
     }
 
+    /// Which of these classes have one copy, the first one in the lowest bit, as far as is seen at once:
+    /// others may, too. In an expiring filter none is seen, because copies have ages.
+    pub(crate) fn find_singles(&self, copies: &[Seen]) -> u32 {
+        self.which(copies, |lookups, class| {
+            !L::EXPIRES && lookups.has_single(class)
+        })
+    }
+
     /// Raises the copies of each class to the numbers that `other` says, of each age from the one
-    /// that is given with the class. Adds to `changed` how many were added or made younger.
+    /// that is given with the class. Of a class among the `singles`, it is one. Adds to `changed` how many
+    /// were added or made younger.
     pub(crate) fn raise_copies(
         &self,
         other: &dyn Fn(Class, u64) -> Result<Present, InsertError>,
+        singles: u32,
         copies: &[Seen],
         changed: &mut usize,
     ) -> Result<(), InsertError> {
         self.prefetch_copies(copies);
         self.time.go_by_number();
         let oldest = self.time.most();
-        for &(class, age) in copies {
+        for (place, &(class, age)) in copies.iter().enumerate() {
+            if singles >> place & 1 != 0 {
+                // The usual case, which needs no number.
+                let one = Several { copies: 1, age };
+                *changed += usize::from(self.insert_wanted(class, one)?);
+                continue;
+            }
             // The copies of a class may differ in age, so each age has a number of its own. If an
             // epoch has begun since the scan, the copy that it has met is older by now.
             for age in age.min(oldest)..=oldest {

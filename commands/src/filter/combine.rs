@@ -25,6 +25,33 @@ impl Filter {
         self.by_kind(other, CuckooFilter::union_with, ExpiringFilter::union_with)
     }
 
+    /// Lowers the number of copies of each item to that in `other`; see [`CuckooFilter::intersect_with`].
+    pub(crate) fn intersect_with(&self, other: &Self) -> Result<(), CombineError> {
+        self.by_kind(
+            other,
+            CuckooFilter::intersect_with,
+            ExpiringFilter::intersect_with,
+        )
+    }
+
+    /// Removes each item that `other` has; see [`CuckooFilter::difference_with`].
+    pub(crate) fn difference_with(&self, other: &Self) -> Result<(), CombineError> {
+        self.by_kind(
+            other,
+            CuckooFilter::difference_with,
+            ExpiringFilter::difference_with,
+        )
+    }
+
+    /// Whether `other` can be combined with this filter, room aside.
+    pub(crate) fn check_combines(&self, other: &Self) -> Result<(), CombineError> {
+        self.by_kind(
+            other,
+            CuckooFilter::check_mergeable,
+            ExpiringFilter::check_mergeable,
+        )
+    }
+
     fn by_kind(
         &self,
         other: &Self,

@@ -154,6 +154,52 @@ fn keys_are_merged_and_united() {
     }
 }
 
+/// An intersection keeps the smaller number of copies, a difference none of what another key has.
+#[test]
+fn keys_are_intersected_and_subtracted() {
+    for kind in KINDS {
+        let host = Host::new(true);
+        ask_all(&host, &[kind, "CF.RESERVE y LIKE x", "CF.RESERVE z LIKE x"]);
+        ask_all(
+            &host,
+            &[
+                "CF.MADD x a a a b c",
+                "CF.MADD y a a b",
+                "CF.MADD z a a a c",
+            ],
+        );
+        host.told();
+        // A key that does not exist becomes like the first of the others, but has nothing that is removed.
+        ask_all(&host, &["CF.INTERSECT i x y", "CF.INTERSECT j i z z"]);
+        assert!(host.told().ends_with(&["combined j".into()]), "{kind}");
+        assert_eq!(counts(&host, "i", ITEMS), [2, 1, 0], "{kind}");
+        assert_eq!(counts(&host, "j", ITEMS), [2, 0, 0], "{kind}");
+        let refused = refusal(host.ask("CF.DIFF d x y"));
+        assert_eq!(refused, "ERR the key 'd' does not exist");
+        assert_eq!(host.told(), Vec::<String>::new());
+        // The same command changes nothing more, and says so of each of the other keys.
+        let before = ["y", "z"].map(|key| digest(&host, key));
+        for _ in 0..2 {
+            ask_all(
+                &host,
+                &["CF.INTERSECT x y z", "CF.DIFF i z", "CF.DIFF j z y"],
+            );
+            let expected = [
+                "combined x",
+                "combined x",
+                "combined i",
+                "combined j",
+                "combined j",
+            ];
+            assert_eq!(host.told(), expected, "{kind}");
+            assert_eq!(counts(&host, "x", ITEMS), [2, 0, 0], "{kind}");
+            assert_eq!(counts(&host, "i", ITEMS), [0, 1, 0], "{kind}");
+            assert_eq!(counts(&host, "j", ITEMS), [0; 3], "{kind}");
+        }
+        assert_eq!(["y", "z"].map(|key| digest(&host, key)), before, "{kind}");
+    }
+}
+
 #[test]
 fn keys_that_do_not_combine_say_why_and_stay() {
     let host = Host::new(true);
@@ -196,7 +242,7 @@ fn keys_that_do_not_combine_say_why_and_stay() {
         buckets("fixed"),
         buckets("larger")
     );
-    for command in ["CF.MERGE", "CF.UNION"] {
+    for command in ["CF.MERGE", "CF.UNION", "CF.INTERSECT", "CF.DIFF"] {
         for (key, sources, refused) in [
             ("x", "seed", because("their seeds differ", "x", "seed")),
             ("x", "like seed", because("their seeds differ", "x", "seed")),
@@ -227,6 +273,10 @@ fn keys_that_do_not_combine_say_why_and_stay() {
             ),
         ] {
             let line = format!("{command} {key} {sources}");
+            let refused = match (command, key) {
+                ("CF.DIFF", "new") => "ERR the key 'new' does not exist".into(),
+                _ => refused,
+            };
             assert_eq!(refusal(host.ask(&line)), refused, "{line}");
         }
         for (key, source, what) in [
@@ -265,6 +315,8 @@ fn no_reply_shows_a_seed() {
     for line in [
         "CF.MERGE x y",
         "CF.UNION y x",
+        "CF.INTERSECT x y",
+        "CF.DIFF y x",
         "CF.DIGEST x",
         "CF.INFO x",
         "CF.DEBUG x",
@@ -328,10 +380,16 @@ fn a_key_without_room_stays_as_it_is() {
         "OOM this host has no memory"
     );
     host.is_full.set(true);
-    assert!(refusal(host.ask("CF.UNION x z")).starts_with("OOM command not allowed"));
+    for command in ["CF.UNION", "CF.INTERSECT"] {
+        let refused = refusal(host.ask(&format!("{command} x z")));
+        assert!(refused.starts_with("OOM command not allowed"), "{refused}");
+    }
     assert_eq!(host.told(), Vec::<String>::new());
     assert_eq!(["x", "one"].map(|key| digest(&host, key)), before);
     assert_eq!(host.filters.borrow().len(), 4);
+    // What only removes needs no room.
+    ask_all(&host, &["CF.DIFF one z"]);
+    assert!(host.filter("one").is_empty());
 }
 
 #[test]
@@ -421,6 +479,10 @@ fn hostile_dumps_are_refused_or_combined() {
             ("MERGE", "x", "h"),
             ("UNION", "x", "h"),
             ("UNION", "h", "x"),
+            ("INTERSECT", "x", "h"),
+            ("DIFF", "x", "h"),
+            ("INTERSECT", "h", "x"),
+            ("DIFF", "h", "x"),
         ] {
             let copy = Arc::new(x.duplicate().unwrap());
             host.filters.borrow_mut().insert(b"x".to_vec(), copy);
@@ -431,11 +493,24 @@ fn hostile_dumps_are_refused_or_combined() {
                     .map(|it| it.digest())
             };
             let before = digest(key);
+            let copies = |key: &str| match host.filters.borrow().get(key.as_bytes()) {
+                Some(filter) => ITEMS.iter().map(|item| filter.count(item)).collect(),
+                None => vec![0; ITEMS.len()],
+            };
+            let (here, there) = (copies(key), copies(source));
             match host.ask(&format!("CF.{command} {key} {source}")) {
                 Ok(reply) => {
                     assert_eq!(reply, Reply::OK);
-                    let filter = host.filter(key);
-                    assert!(ITEMS[..2].iter().all(|item| filter.contains(item)));
+                    for ((here, there), now) in here.iter().zip(there).zip(copies(key)) {
+                        let expected = match command {
+                            "MERGE" => here + there,
+                            "UNION" => *here.max(&there),
+                            "INTERSECT" => *here.min(&there),
+                            _ if there == 0 => *here,
+                            _ => 0,
+                        };
+                        assert_eq!(now, expected, "{command} {key}");
+                    }
                     combined += 1;
                 }
                 Err(Reply::Error(text)) => {

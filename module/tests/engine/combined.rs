@@ -43,15 +43,28 @@ fn write(engine: &Engine, key: &str, writer: usize, stop: &AtomicBool) -> usize 
     0
 }
 
-/// Waits until both have the same filters.
-fn are_equal(primary: &mut Connection, replica: &mut Connection) {
+/// Adds and deletes items that keys have in common, until it is to stop. What is deleted may be gone.
+fn churn(engine: &Engine, key: &str, stop: &AtomicBool) {
+    let mut client = engine.client();
+    for number in (0..2 * ITEMS).cycle() {
+        ask::<Value>(&mut client, &format!("CF.ADDNX {key} {number}"));
+        let other = (number * 7 + 1) % (2 * ITEMS);
+        ask::<Value>(&mut client, &format!("CF.DEL {key} {other}"));
+        if stop.load(Relaxed) {
+            return;
+        }
+    }
+}
+
+/// Waits until both have the same filters, and the same in these keys.
+fn are_equal(primary: &mut Connection, replica: &mut Connection, keys: &[&str]) {
     until("the replica catches up", || {
         let status: String = ask(replica, "INFO replication");
         status.contains("master_link_status:up")
             && info(primary, "master_repl_offset") == info(replica, "master_repl_offset")
     });
     assert_eq!(digest(primary), digest(replica));
-    for key in ["merged", "united", "new"] {
+    for key in keys {
         let line = format!("CF.DIGEST {key}");
         assert_eq!(ask::<String>(primary, &line), ask::<String>(replica, &line));
     }
@@ -109,7 +122,79 @@ fn eight_keys_are_combined_beside_writers_and_replicas_are_equal() {
         let items = format!(" items:{} ", KEYS * ITEMS + own);
         assert!(described.contains(&items), "{key}: {described}");
     }
-    are_equal(client, &mut replica.client());
+    are_equal(client, &mut replica.client(), &["merged", "united", "new"]);
+    is_sound(client);
+    is_sound(&mut replica.client());
+    // The file has the same commands.
+    let before = digest(client);
+    engine.kill();
+    engine.start_again();
+    let client = &mut engine.client();
+    assert_eq!(digest(client), before);
+    is_sound(client);
+}
+
+/// Whatever writers add and delete at that time, a replica removes the same.
+#[test]
+fn keys_are_intersected_and_subtracted_beside_writers_and_replicas_are_equal() {
+    if is_skipped() {
+        return;
+    }
+    let mut engine = Engine::start(&["--appendonly", "yes"]);
+    let replica = Engine::start(&[]);
+    let client = &mut engine.client();
+    let follow = format!("REPLICAOF 127.0.0.1 {}", engine.port);
+    ask::<()>(&mut replica.client(), &follow);
+    let mut keys = Vec::new();
+    for options in ["MAXCAPACITY 100000", "COUNTERS 8", "WINDOW 3600"] {
+        let of_kind = ["a", "b", "both", "rest"].map(|name| format!("{}:{name}", keys.len()));
+        let [a, b, both, rest] = &of_kind;
+        ask::<()>(
+            client,
+            &format!("CF.RESERVE {a} 1000 ERROR 0.00001 {options}"),
+        );
+        ask::<()>(client, &format!("CF.RESERVE {b} LIKE {a}"));
+        build(client, a, 0);
+        build(client, b, ITEMS / 2);
+        for key in [both, rest] {
+            ask::<()>(client, &format!("CF.UNION {key} {a}"));
+        }
+        keys.push(of_kind);
+    }
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for [a, b, both, rest] in &keys {
+            for key in [a, b, both, rest] {
+                let (engine, stop) = (&engine, &stop);
+                scope.spawn(move || churn(engine, key, stop));
+            }
+        }
+        let mut combine = || -> Result<(), redis::RedisError> {
+            for _ in 0..10 {
+                for [a, b, both, rest] in &keys {
+                    for line in [
+                        format!("CF.INTERSECT {both} {a} {b}"),
+                        format!("CF.DIFF {rest} {b}"),
+                        format!("CF.UNION {both} {a}"),
+                        format!("CF.UNION {rest} {a}"),
+                    ] {
+                        try_ask::<()>(client, &line)?;
+                    }
+                }
+            }
+            Ok(())
+        };
+        let done = combine();
+        stop.store(true, Relaxed);
+        assert_eq!(done, Ok(()));
+    });
+    for [a, b, both, rest] in &keys {
+        ask::<()>(client, &format!("CF.INTERSECT {both} {a} {b}"));
+        ask::<()>(client, &format!("CF.INTERSECT {both}:new {a} {b} {both}"));
+        ask::<()>(client, &format!("CF.DIFF {rest} {b}"));
+    }
+    let keys: Vec<_> = keys.iter().flatten().map(|key| &key[..]).collect();
+    are_equal(client, &mut replica.client(), &keys);
     is_sound(client);
     is_sound(&mut replica.client());
     // The file has the same commands.
@@ -167,10 +252,11 @@ fn large_keys_become_a_new_key_beside_writers() {
             &format!("CF.MERGE merged{plain}"),
             &format!("CF.UNION united{plain}"),
             &format!("CF.UNION new{windowed}"),
+            &"CF.INTERSECT both merged k1".to_owned(),
         ];
         let done = done.map(combine);
         stop.store(true, Relaxed);
-        assert_eq!(done, [(); 3].map(Ok));
+        assert_eq!(done, [(); 4].map(Ok));
         writers
             .into_iter()
             .for_each(|it| assert!(it.join().unwrap() > 0));
@@ -180,6 +266,8 @@ fn large_keys_become_a_new_key_beside_writers() {
         let items = format!(" items:{} ", KEYS * ITEMS);
         assert!(described.contains(&items), "{key}: {described}");
     }
+    let [both, part] = ["both", "k1"].map(|key| ask::<String>(client, &format!("CF.DIGEST {key}")));
+    assert_eq!(both, part);
     for (key, from) in ["merged", "united", "new"]
         .into_iter()
         .zip([0, 40_000, 150_000])
@@ -202,7 +290,7 @@ fn large_keys_become_a_new_key_beside_writers() {
         "{refused}"
     );
     assert_eq!(ask::<i64>(client, "EXISTS other"), 0);
-    are_equal(client, &mut replica.client());
+    are_equal(client, &mut replica.client(), &["merged", "united", "new"]);
     is_sound(client);
     is_sound(&mut replica.client());
     let before = ask::<String>(client, "CF.DIGEST merged");
@@ -223,6 +311,8 @@ fn keys_of_other_commands_are_known_to_the_engine() {
     for (words, keys) in [
         ("CF.MERGE a b c", vec!["a", "b", "c"]),
         ("CF.UNION a b", vec!["a", "b"]),
+        ("CF.INTERSECT a b c", vec!["a", "b", "c"]),
+        ("CF.DIFF a b", vec!["a", "b"]),
         ("CF.DIGEST a", vec!["a"]),
         ("CF.RESERVE a 100 LIKE b", vec!["a", "b"]),
         ("CF.RESERVE a like b", vec!["a", "b"]),
@@ -240,6 +330,8 @@ fn keys_of_other_commands_are_known_to_the_engine() {
         "CF.RESERVE own2 LIKE secret",
         "CF.MERGE own secret",
         "CF.UNION secret own",
+        "CF.INTERSECT own own secret",
+        "CF.DIFF secret own",
         "CF.DIGEST secret",
     ] {
         let refused = refusal(some, words);
@@ -292,6 +384,8 @@ fn keys_of_one_slot_are_combined_in_a_cluster() {
         "CF.RESERVE {s}b LIKE {s}a",
         "CF.MERGE {s}c {s}a {s}b",
         "CF.UNION {s}a {s}b",
+        "CF.INTERSECT {s}d {s}a {s}b",
+        "CF.DIFF {s}a {s}b",
     ] {
         ask::<()>(client, words);
     }
@@ -299,6 +393,8 @@ fn keys_of_one_slot_are_combined_in_a_cluster() {
         "CF.RESERVE {t}b LIKE {s}a",
         "CF.MERGE {s}c {s}a {t}b",
         "CF.UNION {t}a {s}b",
+        "CF.INTERSECT {t}a {s}b",
+        "CF.DIFF {s}a {t}b",
     ] {
         let refused = refusal(client, words);
         assert!(refused.starts_with("CROSSSLOT"), "{words}: {refused}");

@@ -29,6 +29,7 @@ fn commands_have_their_flags_and_categories() {
         ("CF.COUNT", 3, "fast module readonly", "@cuckoo @fast @read"),
         ("CF.DEBUG", 2, "fast module readonly", "@cuckoo @fast @read"),
         ("CF.DEL", 3, "fast module write", "@cuckoo @fast @write"),
+        ("CF.DIFF", -3, "module write", "@cuckoo @write"),
         ("CF.DIGEST", 2, "module readonly", "@cuckoo @read"),
         (
             "CF.EXISTS",
@@ -39,6 +40,7 @@ fn commands_have_their_flags_and_categories() {
         ("CF.INFO", 2, "fast module readonly", "@cuckoo @fast @read"),
         ("CF.INSERT", -4, "denyoom module write", "@cuckoo @write"),
         ("CF.INSERTNX", -4, "denyoom module write", "@cuckoo @write"),
+        ("CF.INTERSECT", -3, "denyoom module write", "@cuckoo @write"),
         ("CF.LOADCHUNK", 4, "denyoom module write", "@cuckoo @write"),
         ("CF.MAKE", 4, "denyoom module write", "@cuckoo @write"),
         ("CF.MADD", -3, "denyoom module write", "@cuckoo @write"),
@@ -69,7 +71,7 @@ fn commands_have_their_flags_and_categories() {
         assert_eq!(info[1], Value::Int(arity), "{name}");
         assert_eq!(words(&info[2]), flags, "{name}");
         let last = match name {
-            "CF.MERGE" | "CF.UNION" => -1,
+            "CF.DIFF" | "CF.INTERSECT" | "CF.MERGE" | "CF.UNION" => -1,
             _ => 1,
         };
         assert_eq!(info[3..6], [1, last, 1].map(Value::Int), "{name}");

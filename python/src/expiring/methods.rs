@@ -366,6 +366,18 @@ impl ExpiringFilter {
         self.combine(py, &other, Table::difference_with)
     }
 
+    fn __ior__(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
+        self.union_with(py, other)
+    }
+
+    fn __iand__(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
+        self.intersect_with(py, other)
+    }
+
+    fn __isub__(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
+        self.difference_with(py, other)
+    }
+
     /// Removes all items.
     fn clear(&self, py: Python<'_>) {
         py.detach(|| self.table.clear());

@@ -458,6 +458,18 @@ macro_rules! shared {
                     .map_err(crate::errors::merge_error)
             }
 
+            fn __ior__(&self, py: Python<'_>, other: $other) -> PyResult<()> {
+                self.union_with(py, other)
+            }
+
+            fn __iand__(&self, py: Python<'_>, other: $other) -> PyResult<()> {
+                self.intersect_with(py, other)
+            }
+
+            fn __isub__(&self, py: Python<'_>, other: $other) -> PyResult<()> {
+                self.difference_with(py, other)
+            }
+
             /// Whether both are one shared filter, or hold the same copies with the same settings and seed.
             /// O(n).
             fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> PyResult<bool> {

@@ -41,7 +41,7 @@ fn with_copies(ages: &[u64]) -> Raw {
 fn raised(raw: &Raw, other: &Raw, age: u64) -> usize {
     let of_other = |class, age| other.present_for_union(class, age);
     let mut changed = 0;
-    let raised = raw.raise_copies(&of_other, &[(class(), age)], &mut changed);
+    let raised = raw.raise_copies(&of_other, 0, &[(class(), age)], &mut changed);
     raised.expect("there is room");
     changed
 }

@@ -68,7 +68,7 @@ fn a_replica_combines_the_same_keys() {
             }
             [&primary, &replica]
                 .into_iter()
-                .for_each(|keys| pass(keys, 301));
+                .for_each(|keys| pass(keys, 201));
             let digests = |keys: &Keys| keys.iter().map(|(_, key)| digest(key)).collect::<Vec<_>>();
             assert_eq!(digests(&primary), digests(&replica), "{options}");
         };
@@ -83,12 +83,16 @@ fn a_replica_combines_the_same_keys() {
         // Keys that exist.
         step("CF.UNION d b c", &["CF.UNION"]);
         step("CF.MERGE c b", &["CF.MERGE"]);
+        step("CF.INTERSECT a c d", &["CF.INTERSECT"]);
+        step("CF.DIFF b a", &["CF.DIFF"]);
         let counts = |name: &str| {
             let (_, key) = primary.iter().find(|(own, _)| *own == name).unwrap();
             [b"x", b"y", b"z"].map(|item| filter(key).count(item))
         };
         assert_eq!(counts("c"), [2, 3, 3], "{options}");
         assert_eq!(counts("d"), [2, 2, 2], "{options}");
+        assert_eq!(counts("a"), [2, 1, 0], "{options}");
+        assert_eq!(counts("b"), [0, 0, 2], "{options}");
     }
 }
 
@@ -101,7 +105,7 @@ fn what_would_block_the_engine_is_refused() {
     };
     ask(CLIENT, "CF.RESERVE a 200000 EXPANSION 0");
     ask(CLIENT, "CF.RESERVE b LIKE a");
-    for command in ["CF.MERGE", "CF.UNION"] {
+    for command in ["CF.MERGE", "CF.UNION", "CF.INTERSECT"] {
         let refused = ask(CLIENT, &format!("{command} c a b"));
         let Reply::Error(text) = refused.reply else {
             panic!("{refused:?}");

@@ -123,7 +123,7 @@ fn a_gate_is_as_a_mark_to_unions_and_sweeps() {
         })
     };
     let mut changed = 0;
-    let raised = raw.raise_copies(&one, &[(class, 0)], &mut changed);
+    let raised = raw.raise_copies(&one, 0, &[(class, 0)], &mut changed);
     assert_eq!((raised, changed), (Ok(()), 1));
     assert!(ages_in(raw, class).contains(&0));
     let_the_copy_die(raw);
