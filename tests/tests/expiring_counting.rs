@@ -35,8 +35,11 @@ fn builders(capacity: usize) -> impl Iterator<Item = (ExpiringBuilder, u32)> {
 #[test]
 fn the_builder_chooses_epochs_that_fit() {
     for (builder, most) in builders(1_000) {
-        assert_eq!(builder.clone().build().expect("a filter").epochs(), most);
-        assert!(builder.clone().epochs(1).build().is_ok());
+        let filter = builder.clone().build().expect("a filter");
+        assert_eq!(filter.epochs() as usize, filter.bucket_slots() - 1);
+        for epochs in 1..=most {
+            assert!(builder.clone().epochs(epochs).build().is_ok());
+        }
         for asked in [most + 1, 13] {
             let refused = builder.clone().epochs(asked).build().err();
             let is_named = matches!(
@@ -65,7 +68,7 @@ fn the_builder_chooses_epochs_that_fit() {
 #[test]
 fn an_item_that_occurs_in_every_epoch_fits() {
     for (builder, most) in builders(600) {
-        let filter = builder.build().expect("a filter");
+        let filter = builder.epochs(most).build().expect("a filter");
         let (epochs, copies) = (filter.epochs(), 1 << filter.counter_bits());
         let others = 600 / u64::from(epochs) - 1;
         for epoch in 0..20_u64 {
@@ -84,7 +87,7 @@ fn an_item_that_occurs_in_every_epoch_fits() {
 
 #[test]
 fn snapshots_keep_counts_and_ages() {
-    for (builder, _) in builders(300) {
+    for (builder, _) in builders(3_000) {
         let filter = builder.epochs(2).build().expect("a filter");
         for epoch in 0..3_u64 {
             for item in 0..150_u64 {
@@ -127,7 +130,7 @@ fn snapshots_keep_counts_and_ages() {
 
 #[test]
 fn merges_add_and_unions_take_the_larger_number() {
-    for (builder, _) in builders(300) {
+    for (builder, _) in builders(3_000) {
         let pair = || {
             let filters = [(); 2].map(|()| builder.clone().epochs(2).build().expect("a filter"));
             for (filter, times) in filters.iter().zip([3, 5]) {
