@@ -489,7 +489,7 @@ impl<S, T: Lifetime> Builder<S, T> {
             // Not the epochs are the reason.
             return self.geometry(1).map(|_| 1);
         };
-        // With as many slots in each bucket, many items can occur in each epoch beside each other.
+        // If a bucket has a slot for each epoch, many items can occur in every epoch beside each other.
         let suits = |&epochs: &u32| {
             let geometry = self.geometry(epochs);
             geometry.is_ok_and(|geometry| epochs < geometry.series.slots(0) as u32)
