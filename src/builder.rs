@@ -489,7 +489,13 @@ impl<S, T: Lifetime> Builder<S, T> {
             // Not the epochs are the reason.
             return self.geometry(1).map(|_| 1);
         };
-        let epochs = self.epochs.unwrap_or(max);
+        // If a bucket has a slot for each epoch, many items can occur in every epoch beside each other.
+        let suits = |&epochs: &u32| {
+            let geometry = self.geometry(epochs);
+            geometry.is_ok_and(|geometry| epochs < geometry.series.slots(0) as u32)
+        };
+        let epochs = self.epochs.or_else(|| (1..=max).rev().find(suits));
+        let epochs = epochs.unwrap_or(1);
         check(self.window(epochs))?;
         if epochs > max {
             return Err(BuildError::EpochsOfCounters {
@@ -565,15 +571,15 @@ impl<S, T: Lifetime> Builder<S, T> {
     /// In an [`ExpiringFilter`], one slot holds copies of one epoch, so that
     /// [`count`](ExpiringFilter::count) is the number of occurrences within the TTL: for rate limits, see
     /// [`insert_and_count`](ExpiringFilter::insert_and_count). The capacity counts an item once for each
-    /// epoch in which it occurs. An item that occurs in every epoch, up to 2^`bits` times in each, fits:
+    /// epoch in which it occurs. If most items occur in every epoch, ask for twice the capacity.
     ///
-    /// | counter | lowest rate | most epochs |
-    /// |---|---|---|
-    /// | 4 bits | 2 %, 0.04 %, 3·10⁻⁷ | 5, 4, 2 |
-    /// | 8 bits | 0.6 %, 4·10⁻⁶ | 4, 2 |
+    /// | counter | lowest rate | epochs by default | most epochs |
+    /// |---|---|---|---|
+    /// | 4 bits | 2 %, 0.04 %, 3·10⁻⁷ | 3, 2, 1 | 5, 4, 2 |
+    /// | 8 bits | 0.6 %, 4·10⁻⁶ | 2, 1 | 4, 2 |
     ///
-    /// Without [`epochs`](ExpiringBuilder::epochs), the TTL has the most epochs with which a layout keeps
-    /// the rate.
+    /// With the default, an item that occurs in every epoch, up to 2^`bits` times in each, fits one of its
+    /// buckets. With more epochs it needs both, and few items can occur in every epoch.
     #[must_use]
     pub fn counter_bits(mut self, bits: u32) -> Self {
         self.counter_bits = Some(bits);
@@ -625,7 +631,7 @@ impl<S> Builder<S> {
 /// Settings that only filters have whose items expire.
 impl<S> Builder<S, Expiring> {
     /// The number of epochs in the TTL, E: from 1 to 13. The default is 12. With
-    /// [counters](Self::counter_bits) fewer fit, and the default is the most that do.
+    /// [counters](Self::counter_bits) fewer fit, and the default is one less than a bucket has slots.
     ///
     /// An item lives for at most TTL · (1 + 1/E), and the table is larger by the items of an epoch.
     /// With at most 5 epochs there is a smaller layout for rates of about 2 % and more.
