@@ -1,6 +1,6 @@
 //! What one machine writes, every other one reads, and writes itself: bytes and hashes that x86-64 made.
 //!
-//! `ci/miri.sh` runs these tests for machines with other word sizes, byte orders and alignments.
+//! `ci/miri.sh` runs these tests for machines with other word sizes and byte orders.
 //! `tests/tests/snapshot/golden.rs` has files of all layouts.
 
 use crate::{Builder, CuckooFilter, ExpiringFilter, Prefer, SeededState};

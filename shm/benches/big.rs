@@ -43,7 +43,7 @@ mod linux {
     const DOUBLINGS: u32 = 4;
 
     const HEADER: &str = "\
-| filter | items | layout | memory | inserts | lost | false positives | digest | saved | loaded | equal | at most |
+| filter | items | layout | memory | inserts | lost | false positives | digest | saved | loaded | equal | most memory |
 |---|---:|---|---:|---:|---:|---:|---:|---:|---:|---|---:|";
 
     pub(super) fn main() -> Result<(), Box<dyn Error>> {
