@@ -18,7 +18,7 @@ use std::{
 /// The same seed gives the same hashes in every process and in every release of this crate, on
 /// 32-bit and 64-bit platforms. This holds for integers, strings, byte slices and types with a
 /// derived `Hash`. It does not hold for slices of wider integers, which are hashed as memory: their
-/// hashes differ on big-endian platforms.
+/// hashes differ on big-endian platforms, unless each integer is converted by `to_le` before.
 ///
 /// Non-negative integers with equal values hash alike, whatever their width: `5_u32`, `5_u64` and
 /// `5_i64`. The width of a negative integer matters: `-1_i32` and `-1_i64` differ. 128-bit integers

@@ -195,6 +195,8 @@ mod error;
 mod estimate;
 mod fault;
 mod geometry;
+#[cfg(all(test, not(any(guira_loom, guira_shuttle))))]
+mod golden_tests;
 mod hash;
 mod lifetime;
 mod memory;

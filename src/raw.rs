@@ -3,7 +3,7 @@
 //! `docs/DESIGN.md` describes the states and operations. `docs/PROOF.md` and `docs/proof/` have the
 //! proof and the pairs of orderings; they use the names of [`Step`](crate::step::Step).
 
-mod advance;
+pub(crate) mod advance;
 pub(crate) mod any;
 mod attempts;
 pub(crate) mod batch;

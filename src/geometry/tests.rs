@@ -4,6 +4,7 @@ mod expiring;
 mod expiring_growth;
 mod growing;
 mod headroom;
+mod largest;
 mod space;
 
 use super::*;

@@ -1,4 +1,4 @@
-//! The filters. Each is made for a number of items, with the options that its documentation shows first.
+//! The filters. Each is made for a number of items, and for a rate if that constructor takes one.
 
 use crate::{
     filter::{Filter, filter, shared_filter},
@@ -270,7 +270,7 @@ filter!([B: BuildHasher + Clone + Eq] Packed<B>, |it, key|
     remove it.delete(key),
     load |items| items as f64 / (it.n_buckets() * it.bucketsize()) as f64);
 
-// Made by its rate, the filter has at least 16 times the slots.
+// Made by its rate, as its documentation shows, the filter has at least eight times as many slots as items.
 fn packed<B: BuildHasher + Clone + Eq + Default + 'static>(items: usize) -> Box<dyn Filter> {
     let (random, buckets) = (
         StdRng::seed_from_u64(1),
@@ -393,7 +393,7 @@ pub fn all() -> Vec<Peer> {
         Peer {
             package: "probabilistic-collections",
             make: |items| Box::new(Listed::new(items)),
-            make_weak: None, // it takes two hashers that differ
+            make_weak: None, // it takes two hashers, whose results must differ
             load: Some(read_json::<Listed>),
             argument_bits: bits(Listed::new),
         },

@@ -1,7 +1,6 @@
 //! Filters that grow have their rate and their room at every level.
 
 use super::*;
-use crate::raw::crew::bucket_bits;
 
 /// At every level the rate asked for is kept, and the room only grows.
 #[test]
@@ -125,17 +124,4 @@ fn no_growable_filter_is_too_large_to_be_refused() {
             assert!(!error.to_string().is_empty());
         }
     }
-}
-
-/// A line of a shared filter has an entry and a bucket in one word.
-#[test]
-fn an_entry_and_a_bucket_of_any_growing_filter_fit_into_a_word() {
-    let mut all = 0;
-    for series in Series::growable() {
-        let buckets = MAX_BUCKETS >> series.levels;
-        let bits = bucket_bits::<Growing>(series.table_levels().first);
-        assert!(buckets as u64 <= 1 << bits, "{series:?}: {bits} bits");
-        all += 1;
-    }
-    assert!(all > 20, "{all}");
 }

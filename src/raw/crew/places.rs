@@ -39,10 +39,16 @@ pub(crate) struct Place {
     lowest: u64,
 }
 
-/// The bits of a place that say how far the scan is. There are at most 2^23 chunks, because a filter has
-/// 2^32 words at its last level, and a chunk has at least 512 of them.
+/// The most chunks of a filter: it has at most 2^32 words at its last level, and a chunk has at least 512 of
+/// them. A test in `geometry` checks all series.
+pub(crate) const MOST_CHUNKS: usize = 1 << 23;
+
+/// The bits of a place that say how far the scan is.
 const POSITION_BITS: u32 = 26;
 const POSITION: u64 = (1 << POSITION_BITS) - 1;
+
+// The last position is that after the last chunk.
+const _: () = assert!(2 * MOST_CHUNKS as u64 <= POSITION);
 
 /// The bits above those have the number of the pass. A further pass begins when a level does.
 const PASS_BITS: u32 = 5;

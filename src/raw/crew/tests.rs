@@ -7,7 +7,7 @@ use crate::{
     table::{
         Levels,
         entry::Entry,
-        layout::{F15x4, Shared},
+        layout::{F10x6, F15x4, F30x2, Growing, Layout, Shared},
     },
 };
 use std::{iter, sync::atomic::AtomicBool, thread};
@@ -151,4 +151,25 @@ fn idle_threads_leave_lines() {
         let other = scope.spawn(|| crew.take_line().expect("a line").token());
         assert_eq!(other.join().unwrap(), next);
     });
+}
+
+/// The largest entry, and the last bucket of the largest table.
+#[test]
+fn a_line_says_the_last_bucket_that_can_be() {
+    fn assert_said<L: Layout>(first: u32) {
+        let last = usize::MAX >> (usize::BITS - bucket_bits::<L>(first).min(usize::BITS));
+        let least = if L::GROWS { 1 << first } else { 1 };
+        for entry in [least, L::LARGEST_ENTRY / least * least] {
+            for bucket in [0, last] {
+                let word = packed::<L>(first, entry, bucket);
+                assert_eq!(unpacked::<L>(first, word), (entry, bucket), "{first}");
+            }
+        }
+    }
+    assert_said::<F10x6>(0);
+    assert_said::<F15x4>(0);
+    assert_said::<F30x2>(0);
+    for first in 0..20 {
+        assert_said::<Growing>(first);
+    }
 }

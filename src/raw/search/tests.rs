@@ -283,3 +283,13 @@ fn a_search_among_very_many_full_words_ends_at_its_bound() {
         "{reached} of {MAX_NODES}"
     );
 }
+
+/// The last bucket of the largest table.
+#[test]
+fn a_node_names_the_last_bucket_that_can_be() {
+    let mut search = Search::default();
+    let last = u32::MAX as usize;
+    search.push(last, Entry::new(1), 0);
+    assert_eq!(search.nodes[0].bucket(), last);
+    assert!(search.is_ancestor(0, last) && !search.is_ancestor(0, 0));
+}

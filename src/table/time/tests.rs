@@ -74,3 +74,15 @@ fn ages_are_compared_with_that_of_the_oldest_copies() {
     let ends = |age: u64| Moment::<W>::ends_death(Now::new(20 + age, OLDEST), entry);
     assert_eq!([4, 14, 15, 16].map(ends), [false, false, true, false]);
 }
+
+/// A filter of few buckets that has doubled 24 times has this number of pieces.
+#[test]
+fn the_end_of_the_longest_sweep_is_in_its_own_epoch() {
+    for number in [4, 5] {
+        let (epochs, now) = at(number);
+        epochs.piece_ends(epochs.progress(), now, Progress::MOST_PIECES);
+        let progress = epochs.progress();
+        assert_eq!(progress.next_in(now), Some(Progress::MOST_PIECES));
+        assert_eq!(progress.next_in(epochs.next(now, 12)), Some(0));
+    }
+}

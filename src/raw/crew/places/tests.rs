@@ -121,3 +121,19 @@ fn a_process_that_dies_in_all_its_scans_leaves_none() {
         assert_eq!(places.count[0].load(Ordering::Relaxed), others);
     }
 }
+
+/// The last chunk of the largest table.
+#[test]
+fn a_place_says_the_last_chunk_that_can_be() {
+    let places = places(0);
+    let place = places.take().expect("a seat");
+    let last = MOST_CHUNKS - 1;
+    place.enter(last);
+    assert!(!places.at_hand().permit(last - 1, last) && places.at_hand().permit(0, last - 1));
+    place.leave(last);
+    assert!(places.at_hand().permit(0, last));
+    let next = place.of_next_pass();
+    next.enter(0);
+    assert!(!places.at_hand().permit(0, last), "it is another pass");
+    next.end();
+}
