@@ -21,7 +21,7 @@ const RATES: [f64; 14] = [
     0.999_999, 0.5, 0.1, 0.03, 0.012, 0.01, 0.003, 0.001, 2.5e-4, 1e-4, 1e-5, 1e-6, 1e-8, MIN_RATE,
 ];
 
-/// Every small capacity, and larger ones up to 4 milliards, or to those for which
+/// Every small capacity, and larger ones up to 4 billions, or to those for which
 /// there are addresses at any rate.
 fn capacities() -> impl Iterator<Item = usize> {
     let larger = (0..57).map(|step| (200.0 * 1.35_f64.powi(step)) as usize);

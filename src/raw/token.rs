@@ -110,10 +110,7 @@ mod tests {
     #[test]
     fn the_error_names_the_number_of_tokens() {
         let text = crate::error::InsertError::TooManyInFlight.to_string();
-        assert!(
-            text.contains(&format!("more than {TOKENS} calls")),
-            "{text}"
-        );
+        assert!(text.contains(&format!("all {TOKENS} tokens")), "{text}");
     }
 
     #[test]
