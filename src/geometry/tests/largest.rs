@@ -9,6 +9,7 @@ use crate::{
     },
     table::time::Progress,
 };
+use std::iter;
 
 /// The series of plain filters.
 fn plain() -> impl Iterator<Item = Series> {
@@ -21,8 +22,10 @@ fn plain() -> impl Iterator<Item = Series> {
 
 /// The series of expiring filters, with the epochs of a TTL.
 fn expiring() -> impl Iterator<Item = (u32, Series)> {
-    (1..=Geometry::MAX_EPOCHS).flat_map(|epochs| {
-        let all = Series::expiring(epochs).chain(Series::growable_expiring(epochs));
+    (1..=Series::MAX_EPOCHS).flat_map(|epochs| {
+        let all = iter::once(0).chain(COUNTER_BITS).flat_map(move |bits| {
+            Series::expiring(epochs, bits).chain(Series::growable_expiring(epochs, bits))
+        });
         all.map(move |series| (epochs, series))
     })
 }
@@ -90,6 +93,7 @@ fn the_largest_table_can_be_saved_and_no_larger_one() {
             series.slots(0),
             epochs,
             series.levels,
+            series.counter_bits,
         );
         let most = MAX_BUCKETS >> series.levels;
         let standing = series.slots(series.levels) * (most << series.levels);
