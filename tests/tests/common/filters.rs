@@ -11,6 +11,10 @@ pub(crate) const GROWABLE_BITS: [u32; 7] = [11, 13, 14, 18, 19, 27, 33];
 
 /// The bits of fingerprints and of counters of fixed filters with counters, each with a layout of its
 /// own.
+#[cfg_attr(
+    guira_faults,
+    allow(dead_code, reason = "counters have tests of their own")
+)]
 pub(crate) const COUNTING: [(u32, u32); 6] = [(8, 4), (11, 4), (16, 4), (26, 4), (12, 8), (22, 8)];
 
 /// The same of filters that can grow. They begin with 3, 3, 2, 2 and 1 slots.
