@@ -145,7 +145,8 @@ fn memory_is_that_of_the_filter() {
         let (decoded, allocated) = allocated_by(|| decode(&bytes, &[1 << 16], 1 << 24));
         let decoded = decoded.expect("a snapshot");
         assert_eq!(decoded.memory_usage(), filter.memory_usage());
-        let most = filter.memory_usage() * 13 / 10 + (64 << 10);
+        // The table, the quarter that came before it, and what came while that went to the table.
+        let most = filter.memory_usage() * 8 / 5 + (64 << 10);
         assert!(allocated <= most, "{allocated} of {most}");
 
         let mut decoder = SnapshotDecoder::new(1 << 24);
