@@ -148,7 +148,7 @@ impl Rule {
     /// A type that is not an item: the error says what to write instead.
     #[cold]
     pub(crate) fn refuse(&self, item: &Bound<'_, PyAny>) -> PyErr {
-        if item.is_none() {
+        if item.is_none() && self.items == Items::Any {
             return PyTypeError::new_err(
                 "None (a NoneType) is not an item: it is a null in an array of objects and in an Arrow \
                  array only",
