@@ -167,7 +167,7 @@ mod linux {
         let start = Instant::now();
         for (index, batch) in batches(numbers, 1).enumerate() {
             filter.insert_batch(&batch).expect("as many items fit");
-            if index as u64 % (items / BATCH / 50).max(1) == 0 {
+            if (index as u64).is_multiple_of((items / BATCH / 50).max(1)) {
                 say(&format!("{} of {items}", filter.len()), start.elapsed());
             }
         }
