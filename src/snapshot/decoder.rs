@@ -58,6 +58,7 @@ impl<T: Lifetime> FilterDecoder<T> {
         Self(Decoder::new(max_bytes))
     }
 
+    #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
     pub(super) fn into_inner(self) -> Decoder<Content<T>> {
         self.0
     }
