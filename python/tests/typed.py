@@ -91,7 +91,7 @@ f.union_with(copied)
 e.union_with(f)  # type: ignore[arg-type]
 f.intersect_with(copied)
 f |= copied
-f -= e  # type: ignore[operator]
+f -= e  # type: ignore[arg-type]
 e.difference_with(f)  # type: ignore[arg-type]
 f.seed = 5  # type: ignore[misc]
 SharedFilter("filter")  # type: ignore[call-arg]
