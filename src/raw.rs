@@ -3,7 +3,7 @@
 //! `docs/DESIGN.md` describes the states and operations. `docs/PROOF.md` and `docs/proof/` have the
 //! proof and the pairs of orderings; they use the names of [`Step`](crate::step::Step).
 
-pub(crate) mod advance;
+mod advance;
 pub(crate) mod any;
 mod attempts;
 pub(crate) mod batch;
@@ -22,7 +22,7 @@ pub(crate) mod lower;
 mod merge;
 pub(crate) mod moves;
 pub(crate) mod ops;
-mod pieces;
+pub(crate) mod pieces;
 mod refresh;
 pub(crate) mod relocate;
 mod remove;

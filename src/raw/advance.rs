@@ -29,7 +29,7 @@ use crate::{
 use std::{cell::Cell, time::Duration};
 
 /// The buckets of a part of a plane. After each part, a sweep counts what it has emptied.
-pub(crate) const PART: usize = if sync::IN_MODEL { 1 } else { 1 << 10 };
+pub(super) const PART: usize = if sync::IN_MODEL { 1 } else { 1 << 10 };
 
 /// How often a sweep of a filter that processes share waits for gates and marks in one pass.
 const PATIENCE: usize = if sync::IN_MODEL { 0 } else { 64 };

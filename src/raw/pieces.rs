@@ -24,6 +24,13 @@ use std::time::Duration;
 /// For how long a call sweeps at most, and a piece, if the sweep is late.
 const LATE: Duration = Duration::from_micros(50);
 
+/// The number of pieces of a plane with this many buckets, and of the planes that share a piece: a plane
+/// has several pieces, or shares one with others.
+pub(crate) const fn division(buckets: usize) -> (usize, usize) {
+    let planes = PART / buckets;
+    (buckets.div_ceil(PART), if planes == 0 { 1 } else { planes })
+}
+
 impl<L: TimedLayout> RawFilter<L> {
     /// Lets time pass, as far as one write does: sweeps a piece, or begins an epoch that is due. Returns
     /// the time until the next epoch is due; zero if there is something to do before.
@@ -66,15 +73,17 @@ impl<L: TimedLayout> RawFilter<L> {
             return true;
         };
         let view = self.table.view();
-        let parts = view.buckets().div_ceil(PART);
-        let plane = piece / parts;
-        // The planes are counted after the words of the last one, as in `pass`.
-        if plane >= faulty!(self.table.planes(), SweepPlaneZero => 1) {
-            self.time.sweep_ends(now);
-            return true;
+        let (parts, planes) = division(view.buckets());
+        let first = piece / parts * planes;
+        for plane in first..first + planes {
+            // The planes are counted after the words of the last one, as in `pass`.
+            if plane >= faulty!(self.table.planes(), SweepPlaneZero => 1) {
+                self.time.sweep_ends(now);
+                return true;
+            }
+            when_faulty!(PieceEarly, self.time.piece_ends(progress, now, piece + 1));
+            self.pass_part(Alone, &view, (plane, piece % parts * PART), now, None);
         }
-        when_faulty!(PieceEarly, self.time.piece_ends(progress, now, piece + 1));
-        self.pass_part(Alone, &view, (plane, piece % parts * PART), now, None);
         self.time.piece_ends(progress, now, piece + 1);
         false
     }

@@ -385,12 +385,11 @@ impl<P: Storage> Epochs<P> {
 pub(crate) struct Progress(u64);
 
 impl Progress {
-    /// The most pieces of a table that has doubled up to 24 times, as a test in `geometry` checks. After
-    /// more doublings of a tiny table, only `tick` sweeps all of it.
-    pub(crate) const MOST_PIECES: usize = 1 << 24;
+    /// The most pieces of a table, as a test in `geometry` checks.
+    pub(crate) const MOST_PIECES: usize = 1 << 23;
 
     /// The number of a piece has this size. After the last piece, the next one would be [`Self::MOST_PIECES`].
-    const PIECE_BITS: u32 = 25;
+    const PIECE_BITS: u32 = 24;
 
     const LAST_PIECE: u64 = (1 << Self::PIECE_BITS) - 1;
 
@@ -406,7 +405,7 @@ impl Progress {
         }
     }
 
-    /// The epochs before the last 2^39 ones have passed for years.
+    /// The epochs before the last 2^40 ones have passed for decades.
     fn of(now: Now, piece: u64) -> Self {
         Self(now.epoch() << Self::PIECE_BITS | piece)
     }

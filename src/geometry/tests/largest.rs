@@ -3,9 +3,9 @@
 use super::*;
 use crate::{
     raw::{
-        advance::PART,
         crew::{bucket_bits, places::MOST_CHUNKS},
         frontier::chunk_buckets,
+        pieces::division,
     },
     table::time::Progress,
 };
@@ -59,10 +59,14 @@ fn no_scan_has_more_chunks_than_a_place_can_say() {
 }
 
 #[test]
-fn no_sweep_of_24_doublings_has_more_pieces_than_its_progress_can_say() {
-    for (_, series) in expiring().filter(|(_, series)| series.levels <= 24) {
-        let pieces = (MAX_BUCKETS >> series.levels).div_ceil(PART) << series.levels;
-        assert!(pieces <= Progress::MOST_PIECES, "{series:?}: {pieces}");
+fn no_sweep_has_more_pieces_than_its_progress_can_say() {
+    for (_, series) in expiring() {
+        for buckets in [MAX_BUCKETS >> series.levels, 2, 1000, 1026] {
+            let buckets = buckets.min(MAX_BUCKETS >> series.levels);
+            let (parts, planes) = division(buckets);
+            let pieces = parts * (1_usize << series.levels).div_ceil(planes);
+            assert!(pieces <= Progress::MOST_PIECES, "{series:?}: {pieces}");
+        }
     }
 }
 

@@ -1,6 +1,10 @@
 //! A filter in which only writes let time pass, by a clock that only the test moves.
 
-use crate::{ExpiringFilter, raw::ops::TimedOps, table::time::beginning::Reading};
+use crate::{
+    ExpiringFilter,
+    raw::ops::{Ops, TimedOps},
+    table::time::beginning::Reading,
+};
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use std::time::Duration;
 
@@ -138,4 +142,35 @@ fn a_late_sweep_takes_larger_pieces() {
     assert_eq!(pass(ttl + ttl * 2 / 3), ttl / 3);
     assert!(filter.is_swept());
     assert_eq!(pass(ttl + ttl * 3 / 4), ttl / 4);
+}
+
+/// A table that has doubled often has many planes, each smaller than a piece.
+#[test]
+fn small_planes_share_a_piece() {
+    let ttl = Duration::from_secs(60);
+    let builder = ExpiringFilter::builder(ttl).epochs(1).seed(1);
+    let builder = builder.capacity(1).max_capacity(20_000);
+    let filter = builder.fingerprint_bits(23).build().expect("a filter");
+    filter.tick_by_hand();
+    for item in 0..15_000_u32 {
+        filter.insert(&item).expect("room");
+    }
+    filter.finish_growth();
+    let pieces = filter.buckets().div_ceil(super::PART);
+    let planes = 1_usize << filter.raw.doublings();
+    assert!(planes > 8 * pieces, "{planes} planes, {pieces} pieces");
+    let pass = |at: Duration| filter.raw.pass_time(ttl, &|| Reading::own(at));
+    for epoch in 1..=2 {
+        assert_eq!(pass(epoch * ttl), Duration::ZERO);
+        assert!(!filter.is_swept());
+        let swept = (1..).find(|_| {
+            pass(epoch * ttl + ttl / 4);
+            filter.is_swept()
+        });
+        assert!(
+            swept <= Some(2 * pieces + 1),
+            "{swept:?} calls for {pieces} pieces"
+        );
+    }
+    assert!(filter.is_empty());
 }
