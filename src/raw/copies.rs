@@ -6,6 +6,7 @@ use crate::{
         class::Class,
         entry::{Entry, Fingerprint},
         layout::{Layout, Word},
+        loaded::Loaded,
         time::Moment,
         word::{Bucket, Mark},
     },
@@ -97,4 +98,17 @@ fn marked_copies<L: Layout>(
         // A shadow counts through its T; what is killed is gone.
         (Some(Mark::Outline | Mark::Shadow | Mark::Killed) | None, _) => Some(0),
     }
+}
+
+/// The first of two words that is unmarked and has copies like `single`, with its bucket, and their whole
+/// entry.
+pub(super) fn unmarked_like_in<L: Layout>(
+    places: [(Loaded<'_, L>, usize); 2],
+    single: Entry,
+) -> Option<(Entry, (Loaded<'_, L>, usize))> {
+    places.into_iter().find_map(|place| {
+        let word = place.0.word();
+        let entry = word.is_unmarked().then(|| word.like(single))??;
+        Some((entry, place))
+    })
 }

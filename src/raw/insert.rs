@@ -120,21 +120,23 @@ impl<L: Layout> RawFilter<L> {
         loop {
             let mut now = self.time.now();
             self.put(class, aged(now))?;
-            loop {
+            let in_time = loop {
                 let in_time = self.time.is_still(now);
                 if faulty!(in_time, MergeNoSecondNow => true) {
-                    self.len.add(1);
-                    return Ok(());
+                    break true;
                 }
                 if L::COUNTER_BITS == 0 {
-                    break;
+                    break false;
                 }
                 match self.put_again(class, now, aged)? {
                     Some(later) => now = later,
-                    None => break,
+                    None => break false,
                 }
-            }
+            };
             self.len.add(1);
+            if in_time {
+                return Ok(());
+            }
         }
     }
 

@@ -16,6 +16,7 @@ mod wrong;
 use super::{
     Now, RawFilter,
     attempts::Attempts,
+    copies::unmarked_like_in,
     crew::{Alone, Hands},
     expire::{Renewal, Withheld, free_gate},
     remove::PATIENCE,
@@ -183,11 +184,7 @@ impl<L: Layout> RawFilter<L> {
         single: Entry,
     ) -> Option<(Entry, (Loaded<'_, L>, usize))> {
         let (p, q, _) = self.table.view().load_pair_for_update(class);
-        [(p, class.p), (q, class.q)].into_iter().find_map(|place| {
-            let word = place.0.word();
-            let entry = word.is_unmarked().then(|| word.like(single))??;
-            Some((entry, place))
-        })
+        unmarked_like_in([(p, class.p), (q, class.q)], single)
     }
 
     /// Puts another entry of its class, which is not older, into the place of `entry`: the one that
@@ -252,16 +249,12 @@ impl<L: Layout> RawFilter<L> {
             new.unwrap_or(word.unmarked())
         });
         free_gate(hands);
-        let renewed = renewed
-            && (L::COUNTER_BITS == 0
-                || change.is_some_and(|(word, new)| {
-                    self.note_repeats(word, new);
-                    true
-                }));
-        if renewed {
-            Renewal::Done(now)
-        } else {
-            Renewal::Lost
+        match change {
+            Some((word, new)) if renewed => {
+                self.note_repeats(word, new);
+                Renewal::Done(now)
+            }
+            _ => Renewal::Lost,
         }
     }
 

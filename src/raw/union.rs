@@ -12,7 +12,11 @@
 //! added, and a concurrent `insert_unique` of the class adds no further copy.
 
 use super::{
-    Now, RawFilter, attempts::Attempts, copies::Seen, expire::Renewal, remove::PATIENCE,
+    Now, RawFilter,
+    attempts::Attempts,
+    copies::{Seen, unmarked_like_in},
+    expire::Renewal,
+    remove::PATIENCE,
     unique::Wanted,
 };
 use crate::{
@@ -225,11 +229,7 @@ impl<L: Layout> RawFilter<L> {
         let places = [(p, class.p), (q, class.q)];
         let found = (age + 1..=now.oldest()).find_map(|old| {
             let entry = now.aged_entry(fingerprint, old);
-            places.into_iter().find_map(|place| {
-                let word = place.0.word();
-                let entry = word.is_unmarked().then(|| word.like(entry))??;
-                Some((entry, place))
-            })
+            unmarked_like_in(places, entry)
         });
         let Some((entry, (loaded, bucket))) = found else {
             return match Word::<L>::both_unmarked(p.word(), q.word()) {
