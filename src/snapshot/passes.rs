@@ -145,9 +145,9 @@ impl<P: Place, F: Fn(u32) -> Result<P, SnapshotError>> Sink for Copying<P, F> {
         } = self.geometry;
         let start = self.bucket;
         self.bucket = buckets.min(start + chunk_buckets(series.levels));
-        match &mut self.place {
-            Some(place) => place.put(start..self.bucket, words, epoch),
-            None => Ok(()),
+        if let Some(place) = &mut self.place {
+            place.put(start..self.bucket, words, epoch);
         }
+        Ok(())
     }
 }

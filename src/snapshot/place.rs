@@ -6,6 +6,7 @@ use crate::{
     filter::Filter,
     lifetime::{Kind, Lifetime, Timing},
     raw::{
+        frontier::chunk_buckets,
         ops::{Layouts, Ops},
         restore::Restart,
     },
@@ -31,12 +32,21 @@ pub(super) struct Place<T: Kind> {
 impl<T: Lifetime> Place<T> {
     /// A table with room for all planes after this number of doublings.
     pub(super) fn new(header: Header, doublings: u32) -> Result<Self, SnapshotError> {
+        let buckets = header.geometry.buckets;
         let levels = header.geometry.series.table_levels();
+        let raw = T::Raw::for_images(header.geometry, doublings)?;
+        let mut epochs = Vec::new();
+        if T::EXPIRES {
+            let chunks = buckets.div_ceil(chunk_buckets(header.geometry.series.levels));
+            let reserved = epochs.try_reserve_exact(chunks);
+            reserved.map_err(|_| SnapshotError::Memory { buckets })?;
+            epochs.resize(chunks, 0);
+        }
         Ok(Self {
             header,
-            raw: T::Raw::for_images(header.geometry, doublings)?,
+            raw,
             restored: Restored::new(levels.first, levels.first + doublings),
-            epochs: Vec::new(),
+            epochs,
             result: Ok(()),
         })
     }
@@ -71,18 +81,10 @@ impl<T: Lifetime> Place<T> {
 impl<T: Kind> assembly::Place for Place<T> {
     /// The number is the epoch in which the words were read. A word that cannot be is an error of
     /// [`finish`](Self::finish).
-    fn put(
-        &mut self,
-        buckets: Range<usize>,
-        words: &[u64],
-        epoch: u64,
-    ) -> Result<(), SnapshotError> {
-        if T::EXPIRES {
-            let reserved = self.epochs.try_reserve(1);
-            reserved.map_err(|_| SnapshotError::Memory {
-                buckets: self.header.geometry.buckets,
-            })?;
-            self.epochs.push(epoch);
+    fn put(&mut self, buckets: Range<usize>, words: &[u64], epoch: u64) {
+        let chunk = buckets.start / chunk_buckets(self.header.geometry.series.levels);
+        if let Some(then) = self.epochs.get_mut(chunk) {
+            *then = epoch;
         }
         if self.result.is_ok() {
             let then = (epoch, self.header.window.epochs.into());
@@ -90,7 +92,6 @@ impl<T: Kind> assembly::Place for Place<T> {
                 .raw
                 .store_chunk(buckets, words, then, &mut self.restored);
         }
-        Ok(())
     }
 
     fn bytes(&self) -> usize {
