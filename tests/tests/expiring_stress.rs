@@ -9,7 +9,7 @@
 //! that all threads add, two calls may both be first only if one of them came after the other's
 //! TTL.
 //!
-//! Each test runs for 1 second, or for its share of `GUIRA_STRESS_SECONDS`:
+//! Each test runs for 0.6 seconds, or for its share of `GUIRA_STRESS_SECONDS`:
 //!
 //! ```text
 //! GUIRA_STRESS_SECONDS=600 cargo test --release -p guira-tests --test all expiring_stress:: -- --nocapture
@@ -46,7 +46,7 @@ fn budget() -> (Duration, Duration) {
             let seconds = Duration::from_secs(seconds.into());
             (seconds / LAYOUTS, Duration::from_secs(3))
         }
-        Err(_) => (Duration::from_millis(1_200), Duration::from_millis(600)),
+        Err(_) => (Duration::from_millis(600), Duration::from_millis(300)),
     }
 }
 

@@ -5,7 +5,7 @@
 //! `tests/tests/history.rs` and `tests/tests/stress.rs` check bounds instead, over histories of
 //! any length.
 //!
-//! The test runs for 3 seconds, or for `GUIRA_STRESS_SECONDS`:
+//! The test runs for 2 seconds, or for `GUIRA_STRESS_SECONDS`:
 //!
 //! ```text
 //! GUIRA_STRESS_SECONDS=300 cargo test --release -p guira-tests --test all linearizability:: -- --nocapture
@@ -27,7 +27,7 @@ use std::{
 const PATIENCE: Duration = Duration::from_secs(600);
 
 fn budget() -> Duration {
-    Duration::from_secs(env::var("GUIRA_STRESS_SECONDS").map_or(3, |seconds| {
+    Duration::from_secs(env::var("GUIRA_STRESS_SECONDS").map_or(2, |seconds| {
         seconds
             .parse()
             .expect("GUIRA_STRESS_SECONDS is a whole number")

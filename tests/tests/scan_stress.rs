@@ -5,7 +5,7 @@
 //! every result. No insert may be refused, except because other threads are in the way. Two other
 //! threads scan the filter.
 //!
-//! Each test runs for 1 second, or for its share of `GUIRA_STRESS_SECONDS`:
+//! Each test runs for half a second, or for its share of `GUIRA_STRESS_SECONDS`:
 //!
 //! ```text
 //! GUIRA_STRESS_SECONDS=600 cargo test --release -p guira-tests --test all scan_stress:: -- --nocapture
@@ -43,7 +43,7 @@ fn budget() -> (Duration, Duration) {
                 Duration::from_secs(2),
             )
         }
-        Err(_) => (Duration::from_secs(1), Duration::from_millis(200)),
+        Err(_) => (Duration::from_millis(500), Duration::from_millis(100)),
     }
 }
 

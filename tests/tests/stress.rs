@@ -1,7 +1,7 @@
 //! Random rounds in all layouts, with 2 to 16 threads. The filters have 2 to 16 buckets and are
 //! nearly full, or double during the round. No result may ever be wrong.
 //!
-//! Each test runs for 1 second, or for its share of `GUIRA_STRESS_SECONDS`:
+//! Each test runs for 0.4 seconds, or for its share of `GUIRA_STRESS_SECONDS`:
 //!
 //! ```text
 //! GUIRA_STRESS_SECONDS=600 cargo test --release -p guira-tests --test all stress:: -- --nocapture
@@ -37,7 +37,7 @@ fn budget() -> Duration {
             let layouts = BITS.len() + GROWABLE_BITS.len() + 4;
             Duration::from_secs(u64::from(seconds)) / layouts as u32
         }
-        Err(_) => Duration::from_secs(1),
+        Err(_) => Duration::from_millis(400),
     }
 }
 
