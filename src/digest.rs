@@ -8,7 +8,7 @@ use crate::{
     snapshot::header::{HEADER_BYTES, Header},
     table::class::Class,
 };
-use std::{collections::BTreeMap, convert::Infallible, hash::BuildHasher};
+use std::{collections::BTreeMap, hash::BuildHasher};
 
 /// The number of ages that live copies can have.
 const AGES: usize = Geometry::MAX_EPOCHS as usize + 1;
@@ -69,7 +69,7 @@ impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
         // Copies are grouped by the epoch in which they were seen, because further epochs may begin
         // during the scan.
         let mut sums: BTreeMap<u64, u128> = BTreeMap::new();
-        let Ok(end) = self.raw.scan_chunks(&mut |epoch, copies| {
+        let end = self.raw.scan_chunks(&mut |epoch, copies| {
             let mut of_chunk = [0_u128; AGES];
             for (class, age) in copies {
                 let sum = &mut of_chunk[age as usize % AGES];
@@ -80,7 +80,6 @@ impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
                 let sum = sums.entry(epoch.wrapping_sub(age)).or_default();
                 *sum = sum.wrapping_add(of_age);
             }
-            Ok::<(), Infallible>(())
         });
         let of_ages = sums.into_iter();
         let of_ages = of_ages.map(move |(seen, sum)| (end.epoch().wrapping_sub(seen), sum));

@@ -88,7 +88,11 @@ impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
     fn write<W: Write>(&self, writer: W, clock: &dyn Fn() -> Reading) -> io::Result<()> {
         let header = Header::of(self).to_bytes();
         let mut encoder = Encoder::new(writer, &header, pass_ends::<T>())?;
-        self.raw.scan(&mut encoder)?;
+        self.raw.scan(&mut encoder).map_err(|error| match error {
+            SnapshotError::Io(error) => error,
+            // A scan has no other error.
+            _ => io::ErrorKind::OutOfMemory.into(),
+        })?;
         if T::EXPIRES {
             let (end, ages) = self.raw.end_and_ages(clock);
             encoder.put_number(end.epoch())?;

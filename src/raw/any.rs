@@ -4,7 +4,6 @@ use super::{
     RawFilter,
     batch::InFlight,
     copies::Seen,
-    frontier::memory::ScanError,
     image::Sink,
     lower::{Keep, Other},
     ops::{

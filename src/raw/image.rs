@@ -1,28 +1,24 @@
 //! Scans of all words of a filter, while threads use the filter.
 
-use super::{
-    Now, RawFilter,
-    frontier::{memory::ScanError, scan::Chunk},
+use super::{Now, RawFilter, frontier::scan::Chunk};
+use crate::{
+    error::SnapshotError,
+    table::{
+        layout::{Layout, Word},
+        time::{Moment, Time},
+        word::Bucket,
+    },
 };
-use crate::table::{
-    layout::{Layout, Word},
-    time::{Moment, Time},
-    word::Bucket,
-};
-#[cfg(any(test, guira_loom, guira_faults, guira_shuttle))]
-use std::convert::Infallible;
 
-/// Receives what a scan reads.
+/// Receives what a scan reads. An error ends the scan.
 pub(crate) trait Sink {
-    type Error: ScanError;
-
     /// Begins a pass over 2^`doublings` planes, more than in the pass before, whose chunks no
     /// longer count. At least one chunk follows.
-    fn begin_pass(&mut self, doublings: u32) -> Result<(), Self::Error>;
+    fn begin_pass(&mut self, doublings: u32) -> Result<(), SnapshotError>;
 
     /// Takes the words of the next chunk of buckets, plane by plane, and the epoch in which they were
     /// read, which is 0 in a filter without time.
-    fn chunk(&mut self, words: &[u64], epoch: u64) -> Result<(), Self::Error>;
+    fn chunk(&mut self, words: &[u64], epoch: u64) -> Result<(), SnapshotError>;
 }
 
 /// The words of one pass, by chunk of buckets, and within a chunk by plane.
@@ -32,14 +28,12 @@ pub(crate) struct Image(pub(crate) Vec<u64>);
 
 #[cfg(any(test, guira_loom, guira_faults, guira_shuttle))]
 impl Sink for Image {
-    type Error = Infallible;
-
-    fn begin_pass(&mut self, _doublings: u32) -> Result<(), Infallible> {
+    fn begin_pass(&mut self, _doublings: u32) -> Result<(), SnapshotError> {
         self.0.clear();
         Ok(())
     }
 
-    fn chunk(&mut self, words: &[u64], _epoch: u64) -> Result<(), Infallible> {
+    fn chunk(&mut self, words: &[u64], _epoch: u64) -> Result<(), SnapshotError> {
         self.0.extend_from_slice(words);
         Ok(())
     }
@@ -48,11 +42,13 @@ impl Sink for Image {
 impl<L: Layout> RawFilter<L> {
     /// Passes all words to `sink`, without copies that are dead in the epoch of their chunk. Every item
     /// that is present during the whole call is in one of them.
-    pub(crate) fn scan<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
+    ///
+    /// The sink is dynamic, so that this is not compiled for each writer of a snapshot.
+    pub(crate) fn scan(&self, sink: &mut dyn Sink) -> Result<(), SnapshotError> {
         let (table, most) = (&self.table, self.time.most());
-        let mut scan = self.begin_scan(Some(table.scan_level()))?;
+        let mut scan = self.begin_scan::<SnapshotError>(Some(table.scan_level()))?;
         let mut words = Vec::new();
-        while let Some(Chunk { begins, image, .. }) = scan.next()? {
+        while let Some(Chunk { begins, image, .. }) = scan.next::<SnapshotError>()? {
             if begins {
                 sink.begin_pass(image.level - table.first_level())?;
             }
@@ -73,7 +69,7 @@ impl<L: Layout> RawFilter<L> {
     #[cfg(any(test, guira_loom, guira_faults, guira_shuttle))]
     pub(crate) fn image(&self) -> Vec<u64> {
         let mut image = Image::default();
-        let Ok(()) = self.scan(&mut image);
+        self.scan(&mut image).expect("there is memory");
         image.0
     }
 }

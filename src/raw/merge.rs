@@ -15,6 +15,7 @@ use crate::{
     },
 };
 use arrayvec::ArrayVec;
+use std::convert::Infallible;
 
 impl<L: Layout> RawFilter<L> {
     /// Hands the copies of each chunk to `take` that were not older than E in the epoch in which the chunk
@@ -22,21 +23,22 @@ impl<L: Layout> RawFilter<L> {
     ///
     /// Unlike a snapshot, the scan does not start again when the filter doubles. The last load of a
     /// chunk counts, over the planes that exist at that time (PROOF, section 10).
-    pub(crate) fn scan_chunks<E: ScanError>(
+    pub(crate) fn scan_chunks(
         &self,
-        mut take: impl FnMut(u64, &mut dyn Iterator<Item = Seen>) -> Result<(), E>,
-    ) -> Result<time::Now, E> {
+        take: &mut dyn FnMut(u64, &mut dyn Iterator<Item = Seen>),
+    ) -> time::Now {
         let most = self.time.most();
-        self.each_chunk(|Chunk { buckets, image, .. }| {
+        let Ok(()) = self.each_chunk(|Chunk { buckets, image, .. }| {
             let now = Now::<L>::of(image.epoch, most);
             let copies = self.table.copies_in(buckets, &image.words);
             let seen = copies.flat_map(|(class, entry)| {
                 let copy = (class, now.age(entry));
                 std::iter::repeat_n(copy, Word::<L>::copies_of(entry))
             });
-            take(image.epoch, &mut seen.filter(|&(_, age)| age <= most))
-        })?;
-        Ok(self.moment().timed())
+            take(image.epoch, &mut seen.filter(|&(_, age)| age <= most));
+            Ok::<_, Infallible>(())
+        });
+        self.moment().timed()
     }
 
     /// Hands each chunk to `take`.

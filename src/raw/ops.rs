@@ -7,7 +7,6 @@
 use super::{
     batch::InFlight,
     copies::Seen,
-    frontier::memory::ScanError,
     image::Sink,
     lower::{Keep, Other},
     restore::Restart,
@@ -82,12 +81,11 @@ macro_rules! operations {
                 fn stats() -> Stats = raw => raw.stats();
                 fn clear() -> () = raw => raw.clear();
 
-                fn scan_chunks[E: ScanError](
-                    take: &mut dyn FnMut(u64, &mut dyn Iterator<Item = Seen>) -> Result<(), E>
-                ) -> Result<Now, E> = raw => raw.scan_chunks(take);
-                fn scan_copies[E: ScanError](
-                    take: &mut dyn FnMut(&[Seen]) -> Result<(), E>
-                ) -> Result<(), E> = raw => raw.scan_copies(take);
+                fn scan_chunks(take: &mut dyn FnMut(u64, &mut dyn Iterator<Item = Seen>)) -> Now =
+                    raw => raw.scan_chunks(take);
+                fn scan_copies(
+                    take: &mut dyn FnMut(&[Seen]) -> Result<(), InsertError>
+                ) -> Result<(), InsertError> = raw => raw.scan_copies(take);
                 fn insert_copies(copies: &[Seen], inserted: &mut usize) -> Result<(), InsertError> =
                     raw => raw.insert_copies(copies, inserted);
                 fn present_for_union(class: Class, age: u64) -> Result<Present, InsertError> =
@@ -106,7 +104,7 @@ macro_rules! operations {
                 fn lower_copies(other: Other<'_>, keep: Keep, copies: &[Seen]) -> () =
                     raw => raw.lower_copies(other, keep, copies);
 
-                fn scan[S: Sink](sink: &mut S) -> Result<(), S::Error> = raw => raw.scan(sink);
+                fn scan(sink: &mut dyn Sink) -> Result<(), SnapshotError> = raw => raw.scan(sink);
                 fn end_and_ages(clock: &dyn Fn() -> Reading) -> (Now, Vec<Duration>) =
                     raw => raw.end_and_ages(clock);
                 fn end_and_beginning() -> (Now, Beginning) = raw => raw.end_and_beginning();
@@ -174,7 +172,7 @@ macro_rules! declare {
         calls { $(fn $call:ident($hash:ident: u64) -> $result:ty = $_c:ident => $_call:expr;)* }
         batches { $(fn $batch:ident($answer:ty) -> $outcome:ty;)* }
         others { $(
-            fn $name:ident$([$($generic:tt)*])?($($arg:ident: $type:ty),*) -> $value:ty
+            fn $name:ident($($arg:ident: $type:ty),*) -> $value:ty
                 = $_n:ident => $_name:expr;
         )* }
         exclusive { $(
@@ -198,7 +196,7 @@ macro_rules! declare {
                     answers: &mut [$answer],
                 ) -> $outcome;
             )*
-            $(fn $name$(<$($generic)*>)?(&self, $($arg: $type),*) -> $value;)*
+            $(fn $name(&self, $($arg: $type),*) -> $value;)*
             $(fn $change(&mut self, $($what: $kind),*) -> $changed;)*
             $(
                 #[cfg(feature = "shared")]
@@ -269,7 +267,7 @@ macro_rules! implement {
         calls { $(fn $call:ident($hash:ident: u64) -> $result:ty = $c:ident => $on_call:expr;)* }
         batches $rows:tt
         others { $(
-            fn $name:ident$([$($generic:tt)*])?($($arg:ident: $type:ty),*) -> $value:ty
+            fn $name:ident($($arg:ident: $type:ty),*) -> $value:ty
                 = $n:ident => $on_name:expr;
         )* }
         exclusive { $(
@@ -291,7 +289,7 @@ macro_rules! implement {
             )*
             $batches! { $any $each $rows }
             $(
-                fn $name$(<$($generic)*>)?(&self, $($arg: $type),*) -> $value {
+                fn $name(&self, $($arg: $type),*) -> $value {
                     $each!(self, $n => $on_name, group => Ops::$name(group, $($arg),*))
                 }
             )*

@@ -129,8 +129,6 @@ impl<P: Place, F: Fn(u32) -> Result<P, SnapshotError>> Copying<P, F> {
 }
 
 impl<P: Place, F: Fn(u32) -> Result<P, SnapshotError>> Sink for Copying<P, F> {
-    type Error = SnapshotError;
-
     fn begin_pass(&mut self, doublings: u32) -> Result<(), SnapshotError> {
         // The table of an earlier pass is dropped before the next one is allocated.
         self.place = None;

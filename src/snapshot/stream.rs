@@ -42,9 +42,7 @@ impl<W: Write> Encoder<W> {
 }
 
 impl<W: Write> Sink for Encoder<W> {
-    type Error = io::Error;
-
-    fn begin_pass(&mut self, doublings: u32) -> io::Result<()> {
+    fn begin_pass(&mut self, doublings: u32) -> Result<(), SnapshotError> {
         let before = self.doublings.replace(doublings);
         debug_assert!(
             before < Some(doublings),
@@ -53,11 +51,11 @@ impl<W: Write> Sink for Encoder<W> {
         if before.is_some() {
             self.put_number(self.pass_ends)?;
         }
-        self.put_number(doublings.into())
+        Ok(self.put_number(doublings.into())?)
     }
 
-    fn chunk(&mut self, words: &[u64], epoch: u64) -> io::Result<()> {
-        self.out.put_numbers([&[epoch], words])
+    fn chunk(&mut self, words: &[u64], epoch: u64) -> Result<(), SnapshotError> {
+        Ok(self.out.put_numbers([&[epoch], words])?)
     }
 }
 

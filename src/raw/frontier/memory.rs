@@ -43,18 +43,8 @@ impl ScanError for SnapshotError {
         Self::Memory { buckets }
     }
 
-    fn without_seat(buckets: usize) -> Self {
-        Self::Io(io::Error::without_seat(buckets))
-    }
-}
-
-impl ScanError for io::Error {
-    fn without_memory(_buckets: usize) -> Self {
-        io::ErrorKind::OutOfMemory.into()
-    }
-
     fn without_seat(_buckets: usize) -> Self {
-        Self::other(NoSeat::TEXT)
+        Self::Io(io::Error::other(NoSeat::TEXT))
     }
 }
 
