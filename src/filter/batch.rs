@@ -213,7 +213,7 @@ impl<S, T: Lifetime> Filter<S, T> {
     ///
     /// If the slices differ in length.
     pub fn contains_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
-        self.raw.contains_all(hashes, |&hash| hash, results);
+        self.raw.contains_all(hashes, itself, results);
     }
 
     /// [`insert_batch`](Self::insert_batch) with hashes.
@@ -233,7 +233,7 @@ impl<S, T: Lifetime> Filter<S, T> {
     /// As [`insert_batch`](Self::insert_batch).
     pub fn insert_hash_batch(&self, hashes: &[u64]) -> Result<(), BatchError> {
         self.raw_for_write()
-            .insert_all(hashes, |&hash| hash, &mut vec![(); hashes.len()])
+            .insert_all(hashes, itself, &mut vec![(); hashes.len()])
     }
 
     /// [`insert_unique_batch`](Self::insert_unique_batch) with hashes.
@@ -263,7 +263,7 @@ impl<S, T: Lifetime> Filter<S, T> {
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
         self.raw_for_write()
-            .insert_all_unique(hashes, |&hash| hash, inserted)
+            .insert_all_unique(hashes, itself, inserted)
     }
 
     /// [`remove_batch`](Self::remove_batch) with hashes.
@@ -284,8 +284,7 @@ impl<S, T: Lifetime> Filter<S, T> {
     ///
     /// If the slices differ in length.
     pub fn remove_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
-        self.raw_for_write()
-            .remove_all(hashes, |&hash| hash, results);
+        self.raw_for_write().remove_all(hashes, itself, results);
     }
 }
 
@@ -307,8 +306,7 @@ impl<S> Filter<S, Expiring> {
         hashes: &[u64],
         present: &mut [bool],
     ) -> Result<(), BatchError> {
-        self.raw_for_write()
-            .refresh_all(hashes, |&hash| hash, present)
+        self.raw_for_write().refresh_all(hashes, itself, present)
     }
 
     /// [`insert_or_refresh_batch`](Self::insert_or_refresh_batch) by hash.
@@ -326,6 +324,13 @@ impl<S> Filter<S, Expiring> {
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
         self.raw_for_write()
-            .insert_or_refresh_all(hashes, |&hash| hash, inserted)
+            .insert_or_refresh_all(hashes, itself, inserted)
     }
+}
+
+/// The hash of a hash. It is no closure: one would be of the filter's hasher, and batches would be compiled for
+/// each.
+#[inline(always)]
+fn itself(&hash: &u64) -> u64 {
+    hash
 }

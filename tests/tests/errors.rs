@@ -39,7 +39,7 @@ fn a_chain_of_errors_repeats_no_text() {
         .unwrap();
     other.try_extend(1_000..1_090_u32).expect("room");
     let errors: [(Box<dyn Error>, usize); 4] = [
-        (filter.insert_batch(&[5_000; 20]).unwrap_err().into(), 2),
+        (filter.insert_batch(&[5_000_u64; 20]).unwrap_err().into(), 2),
         (filter.merge(&other).unwrap_err().into(), 2),
         (CuckooFilter::read_from(Broken).unwrap_err().into(), 2),
         (

@@ -89,7 +89,7 @@ fn errors_are_errors_with_a_text() {
         .seed(1)
         .build()
         .unwrap();
-    let error: BatchError = filter.insert_batch(&[7; 20]).unwrap_err();
+    let error: BatchError = filter.insert_batch(&[7_u64; 20]).unwrap_err();
     assert_eq!(error.index, filter.len());
     assert_eq!(error.error, InsertError::TooManyCopies);
     assert_eq!(
@@ -117,11 +117,11 @@ fn errors_are_errors_with_a_text() {
 #[test]
 #[should_panic(expected = "a result for each item")]
 fn contains_batch_wants_a_result_for_each_item() {
-    CuckooFilter::with_capacity(10).contains_batch(&[1, 2], &mut [false]);
+    CuckooFilter::with_capacity(10).contains_batch(&[1_u64, 2], &mut [false]);
 }
 
 #[test]
 #[should_panic(expected = "a result for each item")]
 fn remove_batch_wants_a_result_for_each_item() {
-    CuckooFilter::with_capacity(10).remove_batch(&[1], &mut [false; 2]);
+    CuckooFilter::with_capacity(10).remove_batch(&[1_u64], &mut [false; 2]);
 }
