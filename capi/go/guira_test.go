@@ -78,7 +78,7 @@ func TestCopies(t *testing.T) {
 
 func TestCountsExpire(t *testing.T) {
 	for _, max := range []uint64{0, 100000} {
-		f := open(t, Options{Capacity: 100, MaxCapacity: max, TTL: time.Hour, CounterBits: 4})
+		f := open(t, Options{Capacity: 1000, MaxCapacity: max, TTL: time.Hour, CounterBits: 4})
 		for copies := 1; copies <= 16; copies++ {
 			if count, err := f.AddAndCount("ani"); count != copies || err != nil {
 				t.Fatal(count, copies, err)
