@@ -148,8 +148,8 @@ type Options struct {
 	// Prefer the smallest layout to the fastest. It cannot grow.
 	PreferSpace bool
 	// The bits of a counter in each slot: 4 or 8. Without counters 4 to 14 copies of one item fit, and
-	// with them 32 to 1536. With a TTL an item counts once for each epoch in which it was added, and at most
-	// 5 epochs fit.
+	// with them 32 to 1536. With a TTL a slot has copies of one epoch: a TTL has at most 5, and an item takes
+	// up room for each in which it is added.
 	CounterBits uint64
 	// How long an item lives, at least; by default items stay. The capacities are then of the distinct items
 	// of a TTL, and PreferSpace is not possible.

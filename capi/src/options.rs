@@ -40,7 +40,8 @@ pub struct Options {
     pub epochs: u32,
     /// The bits of the counter that each slot has: 4 or 8. 0 means no counters. Without them 4 to 14
     /// copies of one item fit, and with them 32 to 1536; copies in one slot make no filter grow. With a TTL
-    /// a slot has copies of one epoch: at most 5 epochs fit, and an item counts once for each of them.
+    /// a slot has copies of one epoch: a TTL has at most 5, and an item takes up room for each in which
+    /// it is added.
     pub counter_bits: u64,
     /// Nanoseconds for which an item lives, at least. 0 means that items stay. The capacities are then of the
     /// distinct items of a TTL; to prefer space is for filters without one.
