@@ -13,6 +13,7 @@ use crate::{
     clock::{Clock, ReadShared},
     error::{InsertError, SnapshotError},
     filter::Filter,
+    geometry::Geometry,
     lifetime::{Expiring, Forever, Kind, Lifetime, Timing},
     memory,
     raw::{
@@ -43,20 +44,39 @@ pub struct SharedClock<F> {
     pub may_write: bool,
 }
 
+/// Why a filter cannot be in memory that processes share.
+///
+/// For the package `guira-shm` only.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub enum Unshared {
+    /// It has counters.
+    Counters,
+    /// It expires and grows.
+    Grows,
+}
+
 impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
     /// The words that the filter of this [header](Self::header) takes up in memory that processes
-    /// share; `None` if it cannot be there, because it has counters, or expires and grows.
+    /// share, if it can be there.
     #[doc(hidden)]
-    pub fn shared_words(header: &[u8]) -> Result<Option<SharedWords>, SnapshotError> {
-        let geometry = check_sum::<T>(header)?.geometry;
-        let (series, levels) = (geometry.series, geometry.series.table_levels());
+    pub fn shared_words(header: &[u8]) -> Result<Result<SharedWords, Unshared>, SnapshotError> {
+        let Geometry {
+            series, buckets, ..
+        } = check_sum::<T>(header)?.geometry;
+        let levels = series.table_levels();
+        if series.counter_bits > 0 {
+            return Ok(Err(Unshared::Counters));
+        }
+        if T::EXPIRES && levels.more > 0 {
+            return Ok(Err(Unshared::Grows));
+        }
         let time = match T::EXPIRES {
             true => <Epochs<memory::Shared> as InWords>::WORDS,
             false => 0,
         };
-        let is_possible = series.counter_bits == 0 && !(T::EXPIRES && levels.more > 0);
-        let words = is_possible.then(|| words_for(geometry.buckets, levels, time));
-        Ok(words.flatten())
+        let words = words_for(buckets, levels, time);
+        words.map(Ok).ok_or(SnapshotError::Memory { buckets })
     }
 
     /// The filter in these words, and its header; `None` if the words are too few, or it cannot be there.

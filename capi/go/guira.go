@@ -20,6 +20,9 @@ static guira_status from_bytes(const uint8_t *data, size_t len, size_t max_bytes
 static guira_status add(guira_filter *f, const uint8_t *item, size_t len) {
 	return guira_filter_add(f, item, len);
 }
+static guira_status add_and_count(guira_filter *f, const uint8_t *item, size_t len, size_t *count) {
+	return guira_filter_add_and_count(f, item, len, count);
+}
 static guira_status add_unique(guira_filter *f, const uint8_t *item, size_t len, bool *added) {
 	return guira_filter_add_unique(f, item, len, added);
 }
@@ -145,10 +148,11 @@ type Options struct {
 	// Prefer the smallest layout to the fastest. It cannot grow.
 	PreferSpace bool
 	// The bits of a counter in each slot: 4 or 8. Without counters 4 to 14 copies of one item fit, and
-	// with them 32 to 1536.
+	// with them 32 to 1536. With a TTL a slot has copies of one epoch: a TTL has at most 5, and an item takes
+	// up room for each in which it is added.
 	CounterBits uint64
 	// How long an item lives, at least; by default items stay. The capacities are then of the distinct items
-	// of a TTL, and neither PreferSpace nor CounterBits is possible.
+	// of a TTL, and PreferSpace is not possible.
 	TTL time.Duration
 	// The epochs of a TTL: an item lives at most one epoch too long.
 	Epochs uint32
@@ -263,6 +267,14 @@ func (f *Filter) fast(s C.guira_status) error {
 // Add adds a copy of an item.
 func (f *Filter) Add(item string) error {
 	return f.fast(C.add(f.handle, stringPointer(item), C.size_t(len(item))))
+}
+
+// AddAndCount adds a copy of an item, and returns how many there are now: with a TTL those within it, so that
+// it is a rate limit. Of calls that race, at most n get a count up to n.
+func (f *Filter) AddAndCount(item string) (int, error) {
+	var count C.size_t
+	err := f.fast(C.add_and_count(f.handle, stringPointer(item), C.size_t(len(item)), &count))
+	return int(count), err
 }
 
 // AddUnique adds an item unless it seems present, and says whether it did. Of calls that race to

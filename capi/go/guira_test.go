@@ -76,6 +76,42 @@ func TestCopies(t *testing.T) {
 	}
 }
 
+func TestCountsExpire(t *testing.T) {
+	for _, max := range []uint64{0, 100000} {
+		f := open(t, Options{Capacity: 1000, MaxCapacity: max, TTL: time.Hour, CounterBits: 4})
+		for copies := 1; copies <= 16; copies++ {
+			if count, err := f.AddAndCount("ani"); count != copies || err != nil {
+				t.Fatal(count, copies, err)
+			}
+		}
+		if f.SlotsInUse() != 1 || f.Count("ani") != 16 || f.Count("koel") != 0 {
+			t.Fatal(f.SlotsInUse(), f.Count("ani"))
+		}
+		snapshot, err := f.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for age, want := range map[time.Duration]int{0: 17, 2 * time.Hour: 1} {
+			old, err := FromBytes(snapshot, NoLimit, age)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if count, err := old.AddAndCount("ani"); count != want || err != nil {
+				t.Fatal(age, count, err)
+			}
+		}
+		var count int
+		for err = nil; err == nil; count, err = f.AddAndCount("ani") {
+		}
+		if err != ErrFull || count != 0 {
+			t.Fatal(count, err)
+		}
+	}
+	if count, err := open(t, Options{}).AddAndCount("ani"); count != 1 || err != nil {
+		t.Fatal("without counters", count, err)
+	}
+}
+
 func TestBatches(t *testing.T) { each(t, batches) }
 
 func batches(t *testing.T, ttl time.Duration) {
@@ -140,7 +176,7 @@ func TestErrors(t *testing.T) {
 	if _, err := FromBytes([]byte("x"), NoLimit, 0); !errors.Is(err, ErrSnapshot) {
 		t.Fatal(err)
 	}
-	for _, options := range []Options{{TTL: -1}, {TTL: 1}, {Epochs: 1}, {TTL: time.Hour, CounterBits: 8}} {
+	for _, options := range []Options{{TTL: -1}, {TTL: 1}, {Epochs: 1}, {TTL: time.Hour, CounterBits: 5}} {
 		if _, err := New(options); !errors.Is(err, ErrInvalid) {
 			t.Fatal(options, err)
 		}
@@ -225,6 +261,9 @@ func TestBytesInsideAnObject(t *testing.T) {
 	item := *(*string)(unsafe.Pointer(&slice))
 	if err := f.Add(item); err != nil || !f.Contains(item) || f.Hash(item) != f.Hash("ani") {
 		t.Fatal(err)
+	}
+	if count, err := f.AddAndCount(item); count != 2 || err != nil || !f.Remove(item) {
+		t.Fatal(count, err)
 	}
 	if added, err := f.AddUnique(item); added || err != nil || !f.Remove(item) {
 		t.Fatal(added, err)

@@ -117,10 +117,12 @@ typedef struct {
   // The epochs of a TTL: an item lives at most one epoch too long. 0 chooses.
   uint32_t epochs;
   // The bits of the counter that each slot has: 4 or 8. 0 means no counters. Without them 4 to 14
-  // copies of one item fit, and with them 32 to 1536; copies in one slot make no filter grow.
+  // copies of one item fit, and with them 32 to 1536; copies in one slot make no filter grow. With a TTL
+  // a slot has copies of one epoch: a TTL has at most 5, and an item takes up room for each in which
+  // it is added.
   uint64_t counter_bits;
   // Nanoseconds for which an item lives, at least. 0 means that items stay. The capacities are then of the
-  // distinct items of a TTL; counters, or to prefer space, are for filters without one.
+  // distinct items of a TTL; to prefer space is for filters without one.
   uint64_t ttl_ns;
 } guira_options;
 
@@ -362,6 +364,14 @@ guira_status guira_filter_participants(const guira_filter *filter,
 // 32 to 1536 with counters, by the options.
 guira_status guira_filter_add(guira_filter *filter, const void *item, size_t len);
 
+// Adds a copy of an item of `len` bytes. `count`, if not null, is how many copies there are now: with a
+// TTL those within it, so that this call is a rate limit. Of calls that race, at most n get a count up to
+// n. `FULL` if no further copy fits.
+guira_status guira_filter_add_and_count(guira_filter *filter,
+                                        const void *item,
+                                        size_t len,
+                                        size_t *count);
+
 // Adds an item of `len` bytes unless it seems present. `added`, if not null, is whether this
 // call added it. Of calls that race to add an absent item, exactly one adds it.
 guira_status guira_filter_add_unique(guira_filter *filter,
@@ -400,6 +410,12 @@ guira_status guira_filter_add_or_refresh(guira_filter *filter,
 // All 64 bits of the hash must be as good as random: `guira_filter_hash_bytes` and its like make
 // them.
 guira_status guira_filter_add_hash(guira_filter *filter, uint64_t hash);
+
+// Adds a copy of the item with this hash. `count`, if not null, is how many copies there are now, as for
+// `guira_filter_add_and_count`.
+guira_status guira_filter_add_and_count_hash(guira_filter *filter,
+                                             uint64_t hash,
+                                             size_t *count);
 
 // Adds the item with this hash unless it seems present. `added`, if not null, is whether this
 // call added it. Of calls that race to add an absent item, exactly one adds it.

@@ -76,6 +76,12 @@ public:
     guira_filter *get() const noexcept { return handle_.get(); }
 
     void add(std::string_view item) { check(guira_filter_add(get(), item.data(), item.size())); }
+    // How many copies there are now, with a TTL those within it: a rate limit.
+    std::size_t add_and_count(std::string_view item) {
+        std::size_t count = 0;
+        check(guira_filter_add_and_count(get(), item.data(), item.size(), &count));
+        return count;
+    }
     bool add_unique(std::string_view item) {
         return answer([&](bool *added) { return guira_filter_add_unique(get(), item.data(), item.size(), added); });
     }

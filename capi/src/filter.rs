@@ -134,10 +134,10 @@ unsafe fn value<V: Default>(
 ///
 /// As [`handle`] and [`Out::optional`].
 #[inline(always)]
-unsafe fn answer(
+unsafe fn answer<V>(
     filter: *const Filter,
-    (out, name): (*mut bool, &'static str),
-    body: impl FnOnce(&Filter) -> Result<bool, Failure>,
+    (out, name): (*mut V, &'static str),
+    body: impl FnOnce(&Filter) -> Result<V, Failure>,
 ) -> Status {
     guard::status(|| {
         // SAFETY: the caller promises it.

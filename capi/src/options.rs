@@ -39,10 +39,12 @@ pub struct Options {
     /// The epochs of a TTL: an item lives at most one epoch too long. 0 chooses.
     pub epochs: u32,
     /// The bits of the counter that each slot has: 4 or 8. 0 means no counters. Without them 4 to 14
-    /// copies of one item fit, and with them 32 to 1536; copies in one slot make no filter grow.
+    /// copies of one item fit, and with them 32 to 1536; copies in one slot make no filter grow. With a TTL
+    /// a slot has copies of one epoch: a TTL has at most 5, and an item takes up room for each in which
+    /// it is added.
     pub counter_bits: u64,
     /// Nanoseconds for which an item lives, at least. 0 means that items stay. The capacities are then of the
-    /// distinct items of a TTL; counters, or to prefer space, are for filters without one.
+    /// distinct items of a TTL; to prefer space is for filters without one.
     pub ttl_ns: u64,
 }
 
@@ -75,7 +77,7 @@ fn capacity(asked: u64, name: &str) -> Result<usize, Failure> {
 }
 
 /// A field that filters of this lifetime do not have.
-fn unused(name: &str, asked: u64, when: &str) -> Result<(), Failure> {
+fn unused(name: &str, asked: u32, when: &str) -> Result<(), Failure> {
     match asked {
         0 => Ok(()),
         _ => Err(Failure::invalid(format_args!(
@@ -101,15 +103,8 @@ impl Options {
     }
 
     fn forever(self) -> Result<Builder, Failure> {
-        unused("epochs", self.epochs.into(), "without")?;
-        let mut builder = self.common(CuckooFilter::builder())?;
-        if self.counter_bits != 0 {
-            let bits = self.counter_bits.try_into().map_err(|_| {
-                let bits = self.counter_bits;
-                Failure::invalid(format_args!("counter_bits is {bits}: it must be 0, 4 or 8"))
-            })?;
-            builder = builder.counter_bits(bits);
-        }
+        unused("epochs", self.epochs, "without")?;
+        let builder = self.common(CuckooFilter::builder())?;
         Ok(builder.prefer(match self.prefer {
             PREFER_SPEED => Prefer::Speed,
             PREFER_SPACE => Prefer::Space,
@@ -122,8 +117,7 @@ impl Options {
     }
 
     fn expiring(self) -> Result<ExpiringBuilder, Failure> {
-        unused("prefer", self.prefer.into(), "with")?;
-        unused("counter_bits", self.counter_bits, "with")?;
+        unused("prefer", self.prefer, "with")?;
         let ttl = Duration::from_nanos(self.ttl_ns);
         let builder = self.common(ExpiringFilter::builder(ttl))?;
         Ok(match self.epochs {
@@ -148,6 +142,13 @@ impl Options {
         }
         if self.fingerprint_bits != 0 {
             builder = builder.fingerprint_bits(self.fingerprint_bits);
+        }
+        if self.counter_bits != 0 {
+            let bits = self.counter_bits.try_into().map_err(|_| {
+                let bits = self.counter_bits;
+                Failure::invalid(format_args!("counter_bits is {bits}: it must be 0, 4 or 8"))
+            })?;
+            builder = builder.counter_bits(bits);
         }
         if self.seeded != 0 {
             builder = builder.seed(self.seed);

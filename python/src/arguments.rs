@@ -155,6 +155,7 @@ pub(crate) struct ExpiringSettings {
     pub(crate) max_capacity: Option<Whole<usize>>,
     pub(crate) epochs: Option<Whole<u32>>,
     pub(crate) fingerprint_bits: Option<Whole<u32>>,
+    pub(crate) counter_bits: Option<Whole<u32>>,
     pub(crate) seed: Option<Whole<u64>>,
 }
 
@@ -169,6 +170,9 @@ impl ExpiringSettings {
         }
         if let Some(Whole(epochs)) = self.epochs {
             builder = builder.epochs(epochs);
+        }
+        if let Some(Whole(bits)) = self.counter_bits {
+            builder = builder.counter_bits(bits);
         }
         if let Some(Whole(bits)) = self.fingerprint_bits {
             builder = builder.fingerprint_bits(bits);

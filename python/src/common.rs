@@ -194,6 +194,18 @@ macro_rules! changes {
                 self.add_hash(item.py(), self.rule().hash(item)?)
             }
 
+            /// Adds a copy of an item, and returns how many there are now.
+            ///
+            #[doc = concat!("    >>> f = ", $make)]
+            ///     >>> f.add_and_count("ani"), f.add_and_count("ani")
+            ///     (1, 2)
+            #[pyo3(signature = (item, /))]
+            fn add_and_count(&self, item: &Bound<'_, PyAny>) -> PyResult<usize> {
+                let hash = self.rule().hash(item)?;
+                self.add_hash(item.py(), hash)?;
+                Ok(self.count_hash(hash))
+            }
+
             /// Adds an item unless it is present. True if this call added it.
             ///
             /// When threads race to add an absent item, exactly one call returns True. At the
@@ -322,6 +334,27 @@ macro_rules! changes {
     };
 }
 pub(crate) use changes;
+
+/// Implements the operators of sets for a class that has their methods.
+macro_rules! operators {
+    ($class:ident, $other:ty) => {
+        #[pymethods]
+        impl $class {
+            fn __ior__(&self, py: Python<'_>, other: $other) -> PyResult<()> {
+                self.union_with(py, other)
+            }
+
+            fn __iand__(&self, py: Python<'_>, other: $other) -> PyResult<()> {
+                self.intersect_with(py, other)
+            }
+
+            fn __isub__(&self, py: Python<'_>, other: $other) -> PyResult<()> {
+                self.difference_with(py, other)
+            }
+        }
+    };
+}
+pub(crate) use operators;
 
 pub(crate) fn update(
     filter: &impl Hashed,

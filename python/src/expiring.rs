@@ -38,6 +38,8 @@ type Table = guira::ExpiringFilter;
 /// false_positive_rate: 0.001 by default, or that of `fingerprint_bits`.
 /// epochs: the steps in which time passes; more of them need more memory.
 /// fingerprint_bits: the size of a fingerprint, by default that which the rate needs.
+/// counter_bits: 4 or 8 gives each slot a counter of one epoch, so that `count` says how often an item came
+///     within the TTL: see `add_and_count`. Fewer epochs fit, and the capacity counts an item once in each.
 /// seed: of the hashes; random by default, so that colliding items cannot be prepared.
 /// clock: "monotonic", or "manual" for simulations, replays and tests.
 #[pyclass(frozen, weakref, module = "guira_filter")]

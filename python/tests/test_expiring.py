@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from guira_filter import ExpiringFilter
+from guira_filter import ExpiringFilter, FullError
 
 
 def test_time_passes_in_tick() -> None:
@@ -168,6 +168,37 @@ def test_a_filter_grows_and_forgets() -> None:
     # All that is found of these is false positives.
     assert sum(f.contains_many(range(2500))) < 25
     assert all(f.contains_many(range(2500, 5000)))
+
+
+@pytest.mark.parametrize("growth", [{}, {"max_capacity": 10_000}])
+@pytest.mark.parametrize("bits", [4, 8])
+def test_counts_expire(bits: int, growth: dict[str, int]) -> None:
+    settings: dict[str, Any] = {"capacity": 500, "counter_bits": bits, "epochs": 2, **growth}
+    f = ExpiringFilter(60, clock="manual", **settings)
+    assert f.counter_bits == bits
+    assert ExpiringFilter.estimate(60, **settings).nbytes == f.nbytes
+    for minute in range(6):
+        f.tick(30 * minute)
+        before = 10 * min(minute, 2)
+        assert [f.add_and_count("ani") for _ in range(10)] == list(range(before + 1, before + 11))
+    assert (len(f), f.slots_in_use, f.count("ani"), f.count("koel")) == (30, 3, 30, 0)
+    f.update(range(400))
+    assert f.count("ani") == 30
+    late = ExpiringFilter.from_bytes(f.to_bytes(), age=30)
+    assert (late.count("ani"), late.counter_bits) == (20, bits)
+    f.tick(1000)
+    assert (len(f), f.add_and_count("ani")) == (0, 1)
+    with pytest.raises(FullError):
+        f.update(["ani"] * 4000)
+    assert f.count("ani") >= 2 << bits
+
+
+def test_a_limit_holds_for_racing_threads() -> None:
+    f = ExpiringFilter(3600, counter_bits=8)
+    with ThreadPoolExecutor(4) as pool:
+        counts = sorted(pool.map(lambda _: f.add_and_count("ani"), range(400)))
+    assert all(count > place for place, count in enumerate(counts))
+    assert f.count("ani") == counts[-1] == 400
 
 
 def test_merge_keeps_times() -> None:

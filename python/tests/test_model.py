@@ -76,6 +76,16 @@ class Plain(RuleBasedStateMachine):
             self.added(item)
 
     @rule(item=ITEMS)
+    def add_and_count(self, item: Any) -> None:
+        try:
+            count = self.f.add_and_count(item)
+        except FullError:
+            self.check_full()
+        else:
+            self.added(item)
+            assert count == self.counts[self.key(item)]
+
+    @rule(item=ITEMS)
     def add_unique(self, item: Any) -> None:
         absent = not self.counts[self.key(item)]
         try:
@@ -311,9 +321,64 @@ class Expiring(RuleBasedStateMachine):
         assert len(self.f) == sum(map(self.is_live, self.seen))
 
 
+class Counting(RuleBasedStateMachine):
+    """How often each item came in each epoch."""
+
+    EPOCHS = 2
+
+    @initialize(grows=st.booleans())
+    def start(self, *, grows: bool) -> None:
+        capacity, growth = (20, {"max_capacity": 2000}) if grows else (2000, {})
+        self.f = ExpiringFilter(
+            20, capacity, 1e-5, counter_bits=4, epochs=self.EPOCHS, seed=7, clock="manual", **growth
+        )
+        self.now = 0
+        # The epochs of the copies of each item, the oldest first.
+        self.copies: dict[int, list[int]] = {}
+
+    def live(self, item: Any) -> list[int]:
+        key, oldest = self.f.hash_of(item), self.f.epoch - self.EPOCHS
+        self.copies[key] = [epoch for epoch in self.copies.get(key, []) if epoch >= oldest]
+        return self.copies[key]
+
+    @rule(item=ITEMS, times=st.integers(1, 9))
+    def add_and_count(self, item: Any, times: int) -> None:
+        for _ in range(times):
+            copies = self.live(item)
+            try:
+                count = self.f.add_and_count(item)
+            except FullError:
+                # A slot has 16 copies of an item and epoch, and items share their buckets.
+                assert sum(map(len, self.copies.values())) > 16
+                return
+            copies.append(self.f.epoch)
+            assert count == len(copies)
+
+    @rule(item=ITEMS)
+    def discard(self, item: Any) -> None:
+        copies = self.live(item)
+        assert self.f.discard(item) == bool(copies)
+        del copies[:1]
+
+    @rule(item=ITEMS)
+    def count(self, item: Any) -> None:
+        assert self.f.count(item) == len(self.live(item))
+
+    @rule(seconds=st.integers(0, 25))
+    def tick(self, seconds: int) -> None:
+        self.now += seconds
+        self.f.tick(self.now)
+
+    @rule()
+    def copied(self) -> None:
+        self.f = self.f.copy()
+
+
 TestPlain = Plain.TestCase
 TestPlain.settings = RUNS
 TestShared = Shared.TestCase
 TestShared.settings = RUNS
 TestExpiring = Expiring.TestCase
 TestExpiring.settings = RUNS
+TestCounting = Counting.TestCase
+TestCounting.settings = RUNS

@@ -83,6 +83,8 @@ def test_what_cannot_be_restored_leaves_no_file(path: Path) -> None:
         SharedFilter.from_bytes(Filter(100_000).to_bytes(), path, max_bytes=1000)
     with pytest.raises(ValueError, match="256"):
         SharedFilter.from_bytes(saved.to_bytes(), path, max_processes=256)
+    with pytest.raises(ValueError, match="counters"):
+        SharedExpiringFilter.from_bytes(ExpiringFilter(60, counter_bits=4).to_bytes(), path)
     with pytest.raises(ValueError, match="grow"):
         SharedExpiringFilter.from_bytes(ExpiringFilter(60, max_capacity=9999).to_bytes(), path)
     with pytest.raises(FileNotFoundError):

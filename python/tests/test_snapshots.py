@@ -33,6 +33,10 @@ MAKERS: dict[str, Callable[[], Filter | ExpiringFilter]] = {
     "growing counters": lambda: Filter(100, max_capacity=10_000, counter_bits=8),
     "bytes": lambda: Filter(1000, items="bytes"),
     "expiring": lambda: ExpiringFilter(60, 1000, items="bytes", clock="manual"),
+    "expiring counters": lambda: ExpiringFilter(60, 1000, counter_bits=4, clock="manual"),
+    "growing expiring counters": lambda: ExpiringFilter(
+        60, 100, max_capacity=10_000, counter_bits=8, clock="manual"
+    ),
     "growing expiring": lambda: ExpiringFilter(60, 100, max_capacity=10_000, clock="manual"),
 }
 
@@ -272,6 +276,10 @@ EXPIRING: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"ttl": 60, "epochs": 0}, ValueError, "got 0"),
     ({"ttl": 60, "epochs": 10**6}, ValueError, "got 1000000"),
     ({"ttl": 60, "clock": "sundial"}, ValueError, "'sundial'"),
+    ({"ttl": 60, "counter_bits": 5}, ValueError, r"5: use one of \[4, 8\]"),
+    ({"ttl": 60, "counter_bits": 2**32}, ValueError, "4294967296 is not in the range"),
+    ({"ttl": 60, "counter_bits": "4"}, TypeError, "str"),
+    ({"ttl": 60, "counter_bits": 8, "epochs": 5}, ValueError, "each of 5 .* at most [1-4] epochs"),
     ({"ttl": 60, "capacity": 0}, ValueError, "at least 1"),
     ({"ttl": 60, "max_capacity": 3}, ValueError, "max_capacity 3"),
 ]

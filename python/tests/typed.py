@@ -44,11 +44,14 @@ copied: Filter = f.copy()
 loaded: Filter = Filter.load(Path("filter"), max_bytes=1 << 20, items="bytes")
 stats: Stats = f.stats()
 plan: Estimate = Filter.estimate(1000, 0.01, max_capacity=5000)
-planned: int = plan.nbytes + plan.nbytes_at(5) + ExpiringFilter.estimate(60).doublings
+planned: int = plan.nbytes + plan.nbytes_at(5)
+planned += ExpiringFilter.estimate(60, counter_bits=4).doublings
 length: int = len(f) + stats.items + f.digest()
 
 e = ExpiringFilter(timedelta(hours=1), 1000, epochs=6, clock="manual")
 e = ExpiringFilter(3600.0)
+limited = ExpiringFilter(60, 1000, max_capacity=5000, epochs=2, counter_bits=8)
+counted: int = limited.add_and_count("a") + limited.counter_bits + f.add_and_count(5)
 ticked: bool = e.tick(5)
 refreshed: list[bool] = e.refresh_many(["a"])
 added: NDArray[np.bool_] = e.add_or_refresh_many(np.arange(3))

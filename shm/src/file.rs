@@ -10,7 +10,7 @@ use crate::{
 use guira::{
     Builder, CuckooFilter, Expiring, ExpiringFilter, Filter, Forever, InsertError, Lifetime,
     SeededState, SnapshotError,
-    shared::{Members, Memory, SharedClock, SharedPlace, SharedWords},
+    shared::{Members, Memory, SharedClock, SharedPlace, SharedWords, Unshared},
 };
 use nix::{
     fcntl::{AT_FDCWD, AtFlags, FcntlArg, SealFlag, fcntl},
@@ -53,9 +53,9 @@ pub(crate) fn words_of<T: Lifetime>(header: &[u8]) -> Result<SharedWords, OpenEr
     let is_plain = || CuckooFilter::<SeededState>::shared_words(header).is_ok();
     let expires = || ExpiringFilter::<SeededState>::shared_words(header).is_ok();
     match Filter::<SeededState, T>::shared_words(header) {
-        Ok(Some(words)) => Ok(words),
-        Ok(None) if is_plain() => Err(OpenError::Counters),
-        Ok(None) => Err(OpenError::Grows),
+        Ok(Ok(words)) => Ok(words),
+        Ok(Err(Unshared::Counters)) => Err(OpenError::Counters),
+        Ok(Err(Unshared::Grows)) => Err(OpenError::Grows),
         Err(SnapshotError::Magic) if expires() => Err(OpenError::Expires),
         Err(SnapshotError::Magic) if is_plain() => Err(OpenError::DoesNotExpire),
         Err(error) => Err(error.into()),

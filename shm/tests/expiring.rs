@@ -181,6 +181,13 @@ fn the_kind_of_a_file_is_checked() {
     // SAFETY: as above.
     let created = unsafe { SharedExpiringFilter::create(directory.path().join("new"), grows) };
     assert!(matches!(created, Err(OpenError::Grows)));
+    let counting = ExpiringFilter::builder(HOUR).capacity(100).counter_bits(8);
+    for counting in [counting.clone(), counting.max_capacity(10_000)] {
+        // SAFETY: as above.
+        let created =
+            unsafe { SharedExpiringFilter::create(directory.path().join("new"), counting) };
+        assert!(matches!(created, Err(OpenError::Counters)));
+    }
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
 }
 

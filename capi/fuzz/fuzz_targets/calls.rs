@@ -97,7 +97,7 @@ fn file(name: &str) -> (PathBuf, CString) {
 /// A filter, and how many copies of each item it has at least.
 struct Tested {
     filter: *mut Filter,
-    /// One with a TTL.
+    /// One with a TTL and counters.
     expiring: *mut Filter,
     items: BTreeMap<Vec<u8>, usize>,
 }
@@ -125,6 +125,7 @@ impl Tested {
             capacity: 256,
             max_capacity: 0,
             epochs: 4,
+            counter_bits: 4,
             ttl_ns: 1 << 40,
             ..options()
         };
@@ -190,6 +191,13 @@ impl Tested {
                         &mut added,
                     );
                     assert!(matches!(status, Status::Ok | Status::Full));
+                    let (data, len, mut count) = (item.as_ptr().cast(), item.len(), 0);
+                    let before = guira_filter_count(self.expiring, data, len);
+                    match guira_filter_add_and_count(self.expiring, data, len, &mut count) {
+                        Status::Ok => assert_eq!(count, before + 1),
+                        Status::Full => assert_eq!(count, 0),
+                        status => panic!("{status:?}"),
+                    }
                 }
                 Call::AddUnique(item) => {
                     let mut added = false;

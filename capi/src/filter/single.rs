@@ -15,6 +15,13 @@ impl Filter {
         with!(&self.kind, it => it.insert_hash(hash))
     }
 
+    fn insert_and_count(&self, hash: u64) -> Result<usize, Failure> {
+        with!(&self.kind, it => {
+            let counted = it.to_write()?.insert_and_count_hash(hash);
+            counted.map_err(|error| it.explained(error))
+        })
+    }
+
     #[inline(always)]
     fn insert_unique(&self, hash: u64) -> Result<bool, Failure> {
         with!(&self.kind, it => it.insert_unique_hash(hash))
@@ -60,6 +67,25 @@ pub unsafe extern "C" fn guira_filter_add(
 ) -> Status {
     // SAFETY: the rules of the header.
     unsafe { status(filter, |filter| filter.insert(filter.hash(item, len)?)) }
+}
+
+/// Adds a copy of an item of `len` bytes. `count`, if not null, is how many copies there are now: with a
+/// TTL those within it, so that this call is a rate limit. Of calls that race, at most n get a count up to
+/// n. `FULL` if no further copy fits.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_add_and_count(
+    filter: *mut Filter,
+    item: *const c_void,
+    len: usize,
+    count: *mut usize,
+) -> Status {
+    // SAFETY: the rules of the header.
+    unsafe {
+        answer(filter, (count, "count"), |filter| {
+            filter.insert_and_count(filter.hash(item, len)?)
+        })
+    }
 }
 
 /// Adds an item of `len` bytes unless it seems present. `added`, if not null, is whether this
@@ -180,6 +206,23 @@ pub unsafe extern "C" fn guira_filter_add_or_refresh(
 pub unsafe extern "C" fn guira_filter_add_hash(filter: *mut Filter, hash: u64) -> Status {
     // SAFETY: the rules of the header.
     unsafe { status(filter, |filter| filter.insert(hash)) }
+}
+
+/// Adds a copy of the item with this hash. `count`, if not null, is how many copies there are now, as for
+/// `guira_filter_add_and_count`.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_add_and_count_hash(
+    filter: *mut Filter,
+    hash: u64,
+    count: *mut usize,
+) -> Status {
+    // SAFETY: the rules of the header.
+    unsafe {
+        answer(filter, (count, "count"), |filter| {
+            filter.insert_and_count(hash)
+        })
+    }
 }
 
 /// Adds the item with this hash unless it seems present. `added`, if not null, is whether this

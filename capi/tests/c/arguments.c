@@ -48,20 +48,23 @@ static void options(void) {
     INVALID("TTL", make((guira_options){.size = SIZE, .ttl_ns = 1}));
     INVALID("epochs", make((guira_options){.size = SIZE, .ttl_ns = UINT64_MAX, .epochs = 99}));
     INVALID("prefer is 1: it must be 0 with a TTL", make((guira_options){.size = SIZE, .ttl_ns = SECOND, .prefer = 1}));
-    INVALID("counter_bits is 8: it must be 0 with a TTL",
-            make((guira_options){.size = SIZE, .ttl_ns = SECOND, .counter_bits = 8}));
+    INVALID("use one of [4, 8]", make((guira_options){.size = SIZE, .ttl_ns = SECOND, .counter_bits = 5}));
+    INVALID("it must be 0, 4 or 8", make((guira_options){.size = SIZE, .ttl_ns = SECOND, .counter_bits = UINT64_MAX}));
+    INVALID("at most 4 epochs", make((guira_options){.size = SIZE, .ttl_ns = SECOND, .counter_bits = 4, .epochs = 5}));
     INVALID("size of options", make((guira_options){.size = 4104}));
 }
 
 static void no_filter(guira_filter *none) {
     bool yes = true;
-    size_t done = 5;
+    size_t done = 5, count = 5;
     uint64_t number = 0, digest[2];
     guira_items items = guira_hashes(&number, 1);
     guira_bytes bytes = {MISALIGNED(uint8_t *), 5, 5}, other = bytes;
     INVALID("filter", guira_filter_add(none, "x", 1));
     INVALID("filter", guira_filter_add_unique(none, "x", 1, &yes));
     INVALID("filter", guira_filter_add_hash(none, 1));
+    INVALID("filter", guira_filter_add_and_count(none, "x", 1, &count));
+    INVALID("filter", guira_filter_add_and_count_hash(none, 1, &count));
     INVALID("filter", guira_filter_add_many(none, &items, &done));
     INVALID("filter", guira_filter_contains_many(none, &items, &yes));
     INVALID("filter", guira_filter_hash_str(none, "x", 1, &number));
@@ -70,7 +73,7 @@ static void no_filter(guira_filter *none) {
     INVALID("filter", guira_filter_to_bytes(none, &bytes));
     INVALID("filter", guira_filter_tick(none, NULL, NULL, &yes));
     INVALID("filter", guira_filter_refresh(none, "x", 1, &yes));
-    CHECK(done == 0);
+    CHECK(done == 0 && count == 5);
     // What a call makes is null or none if it fails, whatever was there.
     guira_filter *copy = MISALIGNED(guira_filter *);
     INVALID("filter", guira_filter_copy(none, &copy));
@@ -90,6 +93,8 @@ static void memory_of_items(void) {
     bool results[4];
     uint64_t hashes[4] = {1, 2, 3, 4};
     INVALID("item is null", guira_filter_add(filter, NULL, 1));
+    INVALID("item is null", guira_filter_add_and_count(filter, NULL, 1, NULL));
+    INVALID("count is at", guira_filter_add_and_count_hash(filter, 1, MISALIGNED(size_t *)));
     INVALID("item cannot have", guira_filter_add(filter, "x", SIZE_MAX));
     INVALID("item cannot have", guira_filter_add(filter, (void *)(UINTPTR_MAX - 5), 10));
     CHECK(!guira_filter_contains(filter, NULL, 1) && !guira_filter_contains(filter, "x", SIZE_MAX));

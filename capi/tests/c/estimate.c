@@ -40,6 +40,14 @@ static void so_does_one_with_a_ttl(void) {
     OK(guira_filter_new(&options, &filter));
     CHECK(guira_filter_memory_usage(filter) == sizes.bytes);
     guira_filter_free(filter);
+    size_t copies = sizes.copies;
+    options.counter_bits = 4;
+    options.max_capacity = 20000;
+    OK(guira_estimate(&options, 1000, &sizes));
+    CHECK(sizes.copies > copies && sizes.doublings > 0 && sizes.bytes < sizes.max_bytes);
+    OK(guira_filter_new(&options, &filter));
+    CHECK(guira_filter_memory_usage(filter) == sizes.bytes);
+    guira_filter_free(filter);
     INVALID("estimate", guira_estimate(&options, 0, NULL));
 }
 

@@ -26,6 +26,14 @@ static void one_item_at_a_time(uint64_t ttl) {
     OK(guira_filter_add_hash(filter, hash));
     OK(guira_filter_add_unique_hash(filter, hash, &added));
     CHECK(!added && guira_filter_contains(filter, "ani", 3));
+    size_t count = 0;
+    OK(guira_filter_add_and_count(filter, "ani", 3, &count));
+    CHECK(count == 2);
+    OK(guira_filter_add_and_count_hash(filter, hash, &count));
+    CHECK(count == 3);
+    OK(guira_filter_add_and_count(filter, "ani", 3, NULL));
+    OK(guira_filter_add_and_count_hash(filter, hash, NULL));
+    CHECK(guira_filter_count(filter, "ani", 3) == 5);
 
     uint64_t text = 0;
     OK(guira_filter_hash_str(filter, "ani", 3, &text));
@@ -235,6 +243,49 @@ static void copies_are_counted(uint64_t bits, size_t fit) {
     CHECK(guira_filter_new(&options, &filter) == GUIRA_STATUS_INVALID && filter == NULL);
 }
 
+enum { LIMIT = 100 };
+
+typedef struct {
+    guira_filter *filter;
+    // How many of its calls got each count.
+    size_t calls[THREADS * LIMIT + 1];
+} caller;
+
+static void *count_own_calls(void *context) {
+    caller *self = context;
+    for (int call = 0; call < LIMIT; call++) {
+        size_t count = 0;
+        guira_status status;
+        do status = guira_filter_add_and_count(self->filter, "ani", 3, &count);
+        while (status == GUIRA_STATUS_BUSY);
+        CHECK(status == GUIRA_STATUS_OK && count > 0 && count <= THREADS * LIMIT);
+        self->calls[count]++;
+    }
+    return NULL;
+}
+
+// Whatever the limit is, the calls of all threads do not exceed it.
+static void a_limit_holds_for_racing_threads(uint64_t ttl) {
+    guira_options options = options_of(1000, ttl);
+    options.counter_bits = 8;
+    options.epochs = ttl ? 2 : 0;
+    guira_filter *filter = made_of(options);
+    static caller callers[THREADS];
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        callers[i] = (caller){filter, {0}};
+        CHECK(pthread_create(&threads[i], NULL, count_own_calls, &callers[i]) == 0);
+    }
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    size_t allowed = 0;
+    for (size_t limit = 1; limit <= THREADS * LIMIT; limit++) {
+        for (int i = 0; i < THREADS; i++) allowed += callers[i].calls[limit];
+        CHECK(allowed <= limit);
+    }
+    CHECK(allowed == THREADS * LIMIT && guira_filter_count(filter, "ani", 3) == THREADS * LIMIT);
+    guira_filter_free(filter);
+}
+
 typedef struct {
     const uint8_t *data;
     size_t len;
@@ -340,6 +391,7 @@ int main(int argc, char **argv) {
         many_items(ttl);
         no_room(ttl);
         threads_share_a_filter_that_grows(ttl);
+        a_limit_holds_for_racing_threads(ttl);
         snapshots(ttl);
         unions(ttl);
     }

@@ -45,6 +45,8 @@ static void filters(uint64_t ttl) {
     INTERNAL(guira_filter_add(f, "x", 1));
     INTERNAL(guira_filter_add_unique(f, "x", 1, &yes));
     INTERNAL(guira_filter_add_hash(f, 1));
+    INTERNAL(guira_filter_add_and_count(f, "x", 1, &done));
+    INTERNAL(guira_filter_add_and_count_hash(f, 1, &done));
     INTERNAL(guira_filter_add_unique_hash(f, 1, &yes));
     INTERNAL(guira_filter_add_many(f, &items, &done));
     INTERNAL(guira_filter_add_unique_many(f, &items, &yes, &done));

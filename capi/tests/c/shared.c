@@ -118,6 +118,11 @@ static void every_call_takes_a_shared_handle(void) {
     CHECK(added && guira_filter_contains(other, "ani", 3) && guira_filter_contains_hash(other, hash));
     OK(guira_filter_add_hash(other, hash));
     CHECK(guira_filter_count_hash(f, hash) == 2 && guira_filter_remove_hash(f, hash));
+    size_t count = 0;
+    OK(guira_filter_add_and_count(other, "ani", 3, &count));
+    CHECK(count == 2);
+    OK(guira_filter_add_and_count_hash(f, hash, &count));
+    CHECK(count == 3 && guira_filter_remove_hash(f, hash) && guira_filter_remove_hash(other, hash));
 
     // Batches longer than the parts in which they are done.
     enum { MANY = 1300 };
@@ -485,10 +490,11 @@ static void other_files_are_refused(void) {
         CHECK(guira_filter_max_capacity(f) == 9000);
         guira_filter_free(f);
         CHECK(unlink(path) == 0);
-        made = options(1000);
-        made.counter_bits = 8;
-        UNSUPPORTED("counters", guira_filter_create_shared(path, &made, 0, &f));
     }
+    made = options(1000);
+    made.counter_bits = 8;
+    UNSUPPORTED("counters", guira_filter_create_shared(path, &made, 0, &f));
+    UNSUPPORTED("counters", guira_filter_create_memfd(&made, 0, &f));
     made = options(1000);
     made.prefer = 5;
     INVALID("prefer is 5", guira_filter_create_shared(path, &made, 0, &f));
@@ -597,6 +603,8 @@ static void readers_change_nothing(guira_filter *r) {
     UNSUPPORTED(why, guira_filter_add_unique(r, "koel", 4, &yes));
     UNSUPPORTED(why, guira_filter_add_hash(r, hash));
     UNSUPPORTED(why, guira_filter_add_unique_hash(r, hash, &yes));
+    UNSUPPORTED(why, guira_filter_add_and_count(r, "koel", 4, &done));
+    UNSUPPORTED(why, guira_filter_add_and_count_hash(r, hash, &done));
     UNSUPPORTED(why, guira_filter_add_many(r, &items, &done));
     UNSUPPORTED(why, guira_filter_add_unique_many(r, &items, &yes, &done));
     UNSUPPORTED(why, guira_filter_remove_many(r, &items, &yes));

@@ -72,6 +72,53 @@ static void a_filter_grows_and_forgets(void) {
     guira_filter_free(filter);
 }
 
+// Counts are of the TTL, in a filter of one size and in one that grows.
+static void counts_expire(uint64_t bits, bool grows) {
+    enum { COUNT = 3000, EACH = 10, EPOCHS = 2 };
+    guira_options options = options_of(grows ? 100 : 2 * COUNT, EPOCHS * HOUR);
+    options.max_capacity = grows ? 2 * COUNT : 0;
+    options.counter_bits = bits;
+    options.epochs = EPOCHS;
+    guira_filter *filter = made_of(options), *copy = NULL;
+    CHECK(guira_filter_counter_bits(filter) == bits && guira_filter_epoch_length_ns(filter) == HOUR);
+    CHECK((guira_filter_capacity(filter) < 2 * COUNT) == grows);
+    uint64_t now = 0, hash = guira_filter_hash_bytes(filter, "ani", 3);
+    size_t count = 0;
+    OK(guira_filter_tick(filter, read_clock, &now, NULL));
+    for (size_t hour = 0; hour < 6; hour++) {
+        // Those of the TTL, and of the epoch that has begun.
+        size_t before = EACH * (hour < EPOCHS ? hour : EPOCHS);
+        CHECK(guira_filter_count(filter, "ani", 3) == before);
+        for (size_t call = 1; call <= EACH; call++) {
+            if (call % 2) OK(guira_filter_add_and_count(filter, "ani", 3, &count));
+            else OK(guira_filter_add_and_count_hash(filter, hash, &count));
+            CHECK(count == before + call);
+        }
+        if (hour == 3) {
+            for (uint64_t i = 1; i <= COUNT; i++) OK(guira_filter_add_hash(filter, i * 0x9e3779b97f4a7c15));
+            OK(guira_filter_finish_growth(filter));
+            CHECK(guira_filter_capacity(filter) > COUNT / 4 && guira_filter_count_hash(filter, hash) == count);
+        }
+        now += HOUR;
+        OK(guira_filter_tick(filter, read_clock, &now, NULL));
+    }
+    // A snapshot keeps the counts, and they expire in it, too.
+    guira_bytes bytes = {NULL, 0, 0};
+    OK(guira_filter_to_bytes_at(filter, &bytes, read_clock, &now));
+    OK(guira_filter_from_bytes(bytes.data, bytes.len, SIZE_MAX, HOUR, &copy));
+    CHECK(guira_filter_count(filter, "ani", 3) == EPOCHS * EACH && guira_filter_count(copy, "ani", 3) == EACH);
+    guira_bytes_free(&bytes);
+    guira_filter_free(copy);
+    now += 100 * HOUR;
+    OK(guira_filter_tick(filter, read_clock, &now, NULL));
+    CHECK(guira_filter_count(filter, "ani", 3) == 0 && guira_filter_len(filter) == 0);
+    // A call that is refused counts nothing.
+    size_t calls = 0;
+    while (guira_filter_add_and_count(filter, "ani", 3, &count) == GUIRA_STATUS_OK) CHECK(count == ++calls);
+    CHECK(count == calls && calls >= (size_t)2 << bits && guira_filter_len(filter) == calls);
+    guira_filter_free(filter);
+}
+
 static void many_items(void) {
     enum { COUNT = 700 };
     guira_filter *filter = new_filter(2 * COUNT, 4 * HOUR);
@@ -279,6 +326,10 @@ int main(void) {
     items_expire_and_can_be_refreshed();
     by_hash();
     a_filter_grows_and_forgets();
+    for (int grows = 0; grows < 2; grows++) {
+        counts_expire(4, grows);
+        counts_expire(8, grows);
+    }
     many_items();
     a_snapshot_has_an_age();
     unions_keep_the_younger();

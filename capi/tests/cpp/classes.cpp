@@ -87,7 +87,7 @@ int main() {
         counting.add("ani");
         CHECK(counting.count("ani") == copies && counting.size() == copies);
     }
-    CHECK(counting.slots_in_use() <= 4);
+    CHECK(counting.slots_in_use() <= 4 && counting.add_and_count("ani") == 1001);
     guira::filter seen(1000);
     CHECK(seen.add_unique("ani") && !seen.add_unique("ani"));
     seen.add(std::string(100, 'x'));
@@ -155,6 +155,16 @@ int main() {
     brief.add_or_refresh("ani");
     while (brief.size() > 0) brief.tick();
     CHECK(brief.ttl() == 24ms && seen.ttl() == 0ns && seen.epoch() == 0);
+    for (std::uint64_t max_capacity : {0, 100000}) {
+        options = guira::expiring(24h, 1000, 0.001, max_capacity);
+        options.counter_bits = 8;
+        guira::filter limit(options);
+        for (std::size_t count = 1; count <= 300; count++) CHECK(limit.add_and_count("ani") == count);
+        CHECK(guira::filter::from_bytes(limit.to_bytes(), 1h).count("ani") == 300);
+        CHECK(guira::filter::from_bytes(limit.to_bytes(), 48h).add_and_count("ani") == 1);
+        CHECK(status_of([&] { for (;;) limit.add_and_count("ani"); }) == GUIRA_STATUS_FULL);
+    }
+    CHECK(status_of([&] { for (;;) counting.add_and_count("koel"); }) == GUIRA_STATUS_FULL);
     CHECK(status_of([&] { seen.tick(); }) == GUIRA_STATUS_UNSUPPORTED);
     CHECK(status_of([&] { seen.refresh("ani"); }) == GUIRA_STATUS_UNSUPPORTED);
     CHECK(status_of([&] { seen.merge(window); }) == GUIRA_STATUS_INVALID);

@@ -4,6 +4,7 @@ use super::{ExpiringFilter, Other, Table, writes::Written};
 use crate::{
     arguments::{ClockKind, ExpiringSettings, Items, Seconds, Whole, since},
     batch::{Keys, Nulls},
+    common::operators,
     errors::{build_error, snapshot_error},
     estimate::Estimate,
     item::Rule,
@@ -17,16 +18,19 @@ use pyo3::{
 };
 use std::path::PathBuf;
 
+operators!(ExpiringFilter, Other<'_>);
+
 #[pymethods]
 impl ExpiringFilter {
     #[allow(clippy::too_many_arguments)] // They are keywords.
     #[new]
     #[pyo3(signature = (
         ttl, capacity = Whole(1024), false_positive_rate = None, *, max_capacity = None,
-        epochs = None, fingerprint_bits = None, seed = None, items = Items::Any,
+        epochs = None, fingerprint_bits = None, counter_bits = None, seed = None, items = Items::Any,
         clock = ClockKind::Monotonic,
     ), text_signature = "(ttl, capacity=1024, false_positive_rate=None, *, max_capacity=None, \
-        epochs=None, fingerprint_bits=None, seed=None, items='any', clock='monotonic')")]
+        epochs=None, fingerprint_bits=None, counter_bits=None, seed=None, items='any', \
+        clock='monotonic')")]
     fn new(
         py: Python<'_>,
         ttl: Seconds,
@@ -35,6 +39,7 @@ impl ExpiringFilter {
         max_capacity: Option<Whole<usize>>,
         epochs: Option<Whole<u32>>,
         fingerprint_bits: Option<Whole<u32>>,
+        counter_bits: Option<Whole<u32>>,
         seed: Option<Whole<u64>>,
         items: Items,
         clock: ClockKind,
@@ -46,6 +51,7 @@ impl ExpiringFilter {
             max_capacity,
             epochs,
             fingerprint_bits,
+            counter_bits,
             seed,
         };
         let builder = settings.builder();
@@ -61,9 +67,9 @@ impl ExpiringFilter {
     #[staticmethod]
     #[pyo3(signature = (
         ttl, capacity = Whole(1024), false_positive_rate = None, *, max_capacity = None,
-        epochs = None, fingerprint_bits = None,
+        epochs = None, fingerprint_bits = None, counter_bits = None,
     ), text_signature = "(ttl, capacity=1024, false_positive_rate=None, *, max_capacity=None, \
-        epochs=None, fingerprint_bits=None)")]
+        epochs=None, fingerprint_bits=None, counter_bits=None)")]
     fn estimate(
         ttl: Seconds,
         capacity: Whole<usize>,
@@ -71,6 +77,7 @@ impl ExpiringFilter {
         max_capacity: Option<Whole<usize>>,
         epochs: Option<Whole<u32>>,
         fingerprint_bits: Option<Whole<u32>>,
+        counter_bits: Option<Whole<u32>>,
     ) -> PyResult<Estimate> {
         let settings = ExpiringSettings {
             ttl,
@@ -79,6 +86,7 @@ impl ExpiringFilter {
             max_capacity,
             epochs,
             fingerprint_bits,
+            counter_bits,
             seed: None,
         };
         Estimate::of(settings.builder().estimate())
@@ -97,6 +105,21 @@ impl ExpiringFilter {
     #[pyo3(signature = (item, /))]
     fn add(&self, item: &Bound<'_, PyAny>) -> PyResult<()> {
         self.add_hash(item.py(), self.rule.hash(item)?)
+    }
+
+    /// Adds a copy of an item, seen now, and returns how many there are now: those within the TTL. So it is a
+    /// rate limit, for which a filter needs counters.
+    ///
+    /// Of calls of threads that race, at most n return a number up to n. FullError if no further copy fits.
+    ///
+    ///     >>> logins = ExpiringFilter(60, counter_bits=4)
+    ///     >>> [logins.add_and_count("ani") <= 2 for _ in range(3)]
+    ///     [True, True, False]
+    #[pyo3(signature = (item, /))]
+    fn add_and_count(&self, item: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let hash = self.rule.hash(item)?;
+        self.add_hash(item.py(), hash)?;
+        Ok(self.table.count_hash(hash))
     }
 
     /// Adds an item unless it is present: True if it was not seen within the TTL.
@@ -366,18 +389,6 @@ impl ExpiringFilter {
         self.combine(py, &other, Table::difference_with)
     }
 
-    fn __ior__(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
-        self.union_with(py, other)
-    }
-
-    fn __iand__(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
-        self.intersect_with(py, other)
-    }
-
-    fn __isub__(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
-        self.difference_with(py, other)
-    }
-
     /// Removes all items.
     fn clear(&self, py: Python<'_>) {
         py.detach(|| self.table.clear());
@@ -584,6 +595,18 @@ impl ExpiringFilter {
     #[getter]
     fn false_positive_rate(&self) -> f64 {
         self.table.false_positive_rate()
+    }
+
+    /// The bits of the counter in each slot; 0 without counters.
+    #[getter]
+    fn counter_bits(&self) -> u32 {
+        self.table.counter_bits()
+    }
+
+    /// The number of slots in use: with counters, about the number of distinct items in each epoch.
+    #[getter]
+    fn slots_in_use(&self) -> usize {
+        self.table.slots_in_use()
     }
 
     /// The share of slots in use, from 0 to 1.

@@ -3,6 +3,7 @@
 use super::{Filter, Other};
 use crate::{
     arguments::{Items, Preference, Settings, Whole},
+    common::operators,
     errors::{build_error, snapshot_error},
     estimate::Estimate,
     snapshot,
@@ -10,6 +11,8 @@ use crate::{
 use guira::CuckooFilter;
 use pyo3::{prelude::*, types::PyBytes};
 use std::{path::PathBuf, time::Duration};
+
+operators!(Filter, Other<'_>);
 
 #[pymethods]
 impl Filter {
@@ -141,18 +144,6 @@ impl Filter {
     #[pyo3(signature = (other, /))]
     fn difference_with(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
         self.combine(py, &other, CuckooFilter::difference_with)
-    }
-
-    fn __ior__(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
-        self.union_with(py, other)
-    }
-
-    fn __iand__(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
-        self.intersect_with(py, other)
-    }
-
-    fn __isub__(&self, py: Python<'_>, other: Other<'_>) -> PyResult<()> {
-        self.difference_with(py, other)
     }
 
     /// Removes all items.

@@ -172,6 +172,7 @@ impl SharedExpiringFilter {
             max_capacity: None,
             epochs,
             fingerprint_bits,
+            counter_bits: None,
             seed,
         };
         let builder = settings.builder();
@@ -214,6 +215,7 @@ impl SharedExpiringFilter {
             max_capacity: None,
             epochs,
             fingerprint_bits,
+            counter_bits: None,
             seed,
         };
         let builder = settings.builder();
@@ -316,6 +318,7 @@ impl SharedExpiringFilter {
             max_capacity: None,
             epochs,
             fingerprint_bits,
+            counter_bits: None,
             seed,
         };
         let builder = settings.builder();

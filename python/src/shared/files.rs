@@ -328,6 +328,8 @@ macro_rules! shared {
             }
         }
 
+        crate::common::operators!($class, $other);
+
         #[pymethods]
         impl $class {
             /// The descriptor of a filter that `create_memfd` or `from_memfd` has made. OSError if the
@@ -456,18 +458,6 @@ macro_rules! shared {
                 let (filter, other) = self.mergeable(py, &other)?;
                 py.detach(|| filter.difference_with(other))
                     .map_err(crate::errors::merge_error)
-            }
-
-            fn __ior__(&self, py: Python<'_>, other: $other) -> PyResult<()> {
-                self.union_with(py, other)
-            }
-
-            fn __iand__(&self, py: Python<'_>, other: $other) -> PyResult<()> {
-                self.intersect_with(py, other)
-            }
-
-            fn __isub__(&self, py: Python<'_>, other: $other) -> PyResult<()> {
-                self.difference_with(py, other)
             }
 
             /// Whether both are one shared filter, or hold the same copies with the same settings and seed.
