@@ -169,7 +169,9 @@ impl Effects {
     #[inline(always)]
     pub(crate) fn of_item(shape: Shape) -> Self {
         let change = match shape.effect {
-            Effect::Add | Effect::AddAbsent | Effect::AddOrTouch => Some(Change::Added),
+            Effect::Add | Effect::AddCounted | Effect::AddAbsent | Effect::AddOrTouch => {
+                Some(Change::Added)
+            }
             Effect::Touch => Some(Change::Touched),
             Effect::Delete => Some(Change::Removed),
             Effect::None | Effect::Make | Effect::Load | Effect::Combine => None,
@@ -323,6 +325,7 @@ impl Effects {
                 let is_surely = effect == Effect::AddAbsent && self.has_window;
                 let of_one = match effect {
                     Effect::Add => Some(c"CF.ADD"),
+                    Effect::AddCounted => Some(c"CF.ADDCOUNT"),
                     Effect::AddAbsent if is_surely => Some(c"CF.ADDTOUCH"),
                     Effect::AddAbsent => Some(c"CF.ADDNX"),
                     Effect::AddOrTouch => Some(c"CF.ADDTOUCH"),

@@ -88,8 +88,8 @@ fn reserve_checks_its_arguments_in_order() {
         ),
         ("CF.RESERVE k 100 COUNTERS all", "Couldn't parse COUNTERS"),
         (
-            "CF.RESERVE k 100 WINDOW 60 COUNTERS 8",
-            "COUNTERS is for filters without a WINDOW",
+            "CF.RESERVE k 100 WINDOW 60 COUNTERS 8 EPOCHS 5",
+            "TODO",
         ),
         ("CF.RESERVE k 3 MAXCAPACITY 2", capacity),
         (
