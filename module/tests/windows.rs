@@ -203,11 +203,12 @@ fn digests_after_sweeps(seed: u64) -> [Vec<String>; 3] {
     while begun.elapsed() < Duration::from_secs(if long() { 60 } else { 4 }) {
         let mut some = redis::pipe();
         for _ in 0..1000 {
-            let name = match random.random_range(0..8) {
+            let name = match random.random_range(0..9) {
                 0 | 1 => "CF.TOUCH",
                 2 => "CF.DEL",
                 3 => "CF.ADD",
                 4 => "CF.ADDNX",
+                5 => "CF.ADDCOUNT",
                 _ => "CF.ADDTOUCH",
             };
             // There are enough items that copies do not fill any two buckets.
