@@ -6,7 +6,7 @@
 //! | effect | replicated command |
 //! |---|---|
 //! | a filter was created | `CF.MAKE key header header`: its options, its geometry and its seed |
-//! | an item was added | the same command |
+//! | an item was added | the same command, which adds the same on a replica |
 //! | some of many items were added | `CF.INSERT key NOCREATE ITEMS` with these items |
 //! | an item was added to a filter with a window, or its time was reset | `CF.ADDTOUCH key item` |
 //! | an item was removed | the same command |
