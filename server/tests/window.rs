@@ -215,8 +215,6 @@ fn a_window_with_counters_is_checked_and_shown() {
             }
             let most: usize = debug(client, "k", "max_capacity").parse().unwrap();
             assert_eq!(most > 1000, options.contains("MAXCAPACITY"), "{options}");
-            let size: i64 = ask(client, "MEMORY USAGE k");
-            assert_eq!(size, info(client, "k")["Size"], "{options}");
             ask::<()>(client, "FLUSHALL");
         }
     });
@@ -279,7 +277,9 @@ fn racing_calls_share_one_limit() {
         let add = |_| {
             let mut client = server.client(Protocol::Resp2);
             let mut calls = redis::pipe();
-            (0..CALLS / 8).for_each(|_| drop(calls.cmd("CF.ADDCOUNT").arg(key).arg("a")));
+            for _ in 0..CALLS / 8 {
+                calls.cmd("CF.ADDCOUNT").arg(key).arg("a");
+            }
             let counts: Vec<usize> = calls.query(&mut client).unwrap();
             assert!(counts.is_sorted_by(|a, b| a < b), "{counts:?}");
             counts

@@ -65,7 +65,7 @@ impl<const N: usize> Ring<N> {
             // The turn is too long ago to matter.
             std::cmp::Ordering::Greater => None,
         };
-        // AcqRel: who reads the number has seen the requests return.
+        // AcqRel: a thread that reads the number has seen the requests return.
         let old =
             self.0[turn as usize % N].fetch_update(Ordering::AcqRel, Ordering::Acquire, added);
         let full = 1 << Self::BITS;
@@ -260,7 +260,7 @@ impl Round {
         let before = self.filter.epoch();
         // Relaxed: it is read with the client.
         doing.epoch.store(before, Ordering::Relaxed);
-        // Release: the thread is seen at work by whoever counts its copy.
+        // Release: a thread that counts the copy sees this one at work.
         doing.client.store(client as u32 + 1, Ordering::Release);
         let begun = self.start.elapsed();
         let returned = noted.begun.read();
@@ -307,7 +307,7 @@ impl Round {
             }
             Err(error) => Err(error.to_string()),
         };
-        // Release: who sees it sees what was noted.
+        // Release: a thread that reads it reads what was noted, too.
         doing.client.store(0, Ordering::Release);
         checked
     }
