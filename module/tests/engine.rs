@@ -62,7 +62,6 @@ fn watches_see_changes_and_nothing_else() {
         ("CF.COMPACT k", false),
         ("CF.ADDNX k b", true),
         ("CF.ADDCOUNT k b", true),
-        ("CF.ADDCOUNT none b", false),
         ("CF.INSERT k ITEMS c", true),
         ("CF.DEL k a", true),
         ("CF.RESERVE l 100", true),
