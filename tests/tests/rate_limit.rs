@@ -430,9 +430,12 @@ fn counts_are_those_within_the_window() {
             round.filter.counter_bits(),
             round.epochs
         );
-        assert!(report.epochs >= 2 && report.largest > 100, "{report}");
-        // Far more than that each request counts itself.
-        assert!(report.least > 2 * report.requests, "{report}");
+        assert!(
+            report.largest >= 1 << round.filter.counter_bits(),
+            "{report}"
+        );
+        // The bound includes more than the request itself.
+        assert!(report.least > report.requests, "{report}");
     }
 }
 
