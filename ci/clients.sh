@@ -175,6 +175,9 @@ for name in redis-5 redis; do
     python3 -m venv "$work/$name"
     pinned_python "$work/$name" "$name"
     "$work/$name/bin/python" -c "$python_test" "$port"
+    cli FLUSHALL >/dev/null
+    limited="$("$work/$name/bin/python" server/examples/rate_limit.py 127.0.0.1 "$port" | cut -d' ' -f1,2 | xargs)"
+    equal "a rate limit" "ani is ani is koel is ani is ani has koel is" "$limited"
 done
 
 say "redis-py's own tests of cuckoo filters"

@@ -23,6 +23,31 @@ pub(crate) fn add<S: Store>(store: &S, args: Args<'_>) -> Answer {
     })
 }
 
+/// `CF.ADDCOUNT key item`
+pub(crate) fn add_count<S: Store>(store: &S, args: Args<'_>) -> Answer {
+    let &[_, key, item] = args else {
+        return Err(Reply::wrong_arity(args[0]));
+    };
+    if store.refuses_growth() {
+        return Err(Reply::OUT_OF_MEMORY);
+    }
+    let add = |kept: &Arc<S::Kept>| {
+        let filter = filter_of(kept);
+        let result = room_for_copy(store, filter, item)
+            .and_then(|()| filter.insert_and_count(item, || store.wait()));
+        store.added(key, kept, result.iter().map(|_| item));
+        match result {
+            Ok(count) => Ok(Reply::count(count)),
+            Err(error) => Err(full(filter, error)),
+        }
+    };
+    // A key that an insert creates has neither counters nor a window, and would soon refuse the item.
+    let missing = Err(Reply::error(
+        "ERR not found: CF.RESERVE key capacity WINDOW seconds COUNTERS 8 makes the key",
+    ));
+    store.with(key, add)?.unwrap_or(missing)
+}
+
 /// `CF.ADDNX key item`
 pub(crate) fn add_nx<S: Store>(store: &S, args: Args<'_>) -> Answer {
     insert_one(store, args, |filter, item| {
@@ -105,9 +130,16 @@ pub(crate) fn default_key<S: Store>(store: &S) -> Wanted {
 /// Adds a copy of `item`.
 #[inline(always)]
 fn insert_copy<S: Store>(store: &S, filter: &Filter, item: &[u8]) -> Result<(), InsertError> {
+    room_for_copy(store, filter, item)?;
+    filter.insert(item, || store.wait())
+}
+
+/// An error if the filter accepts no copy of `item`.
+#[inline(always)]
+fn room_for_copy<S: Store>(store: &S, filter: &Filter, item: &[u8]) -> Result<(), InsertError> {
     match room(store, filter, 1) {
         0 if !filter.counts(item) => Err(InsertError::Full),
-        _ => filter.insert(item, || store.wait()),
+        _ => Ok(()),
     }
 }
 

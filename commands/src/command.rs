@@ -122,6 +122,8 @@ pub enum Effect {
     Make,
     /// Adds a copy of each item.
     Add,
+    /// Adds a copy of an item, and replies with the number of copies.
+    AddCounted,
     /// Adds each item that is absent.
     AddAbsent,
     /// Adds an item if it is absent, and resets its time if it is present.

@@ -187,6 +187,21 @@ impl Filter {
         insert().or_else(|error| self.again(error, wait, insert))
     }
 
+    /// Adds a copy of `item`, and returns how many copies there are now; see
+    /// [`CuckooFilter::insert_and_count`].
+    ///
+    /// # Errors
+    ///
+    /// As [`insert`](Self::insert).
+    pub fn insert_and_count(
+        &self,
+        item: &[u8],
+        wait: impl FnMut() -> bool,
+    ) -> Result<usize, InsertError> {
+        let insert = || in_either!(&self.any, filter => filter.insert_and_count(item));
+        insert().or_else(|error| self.again(error, wait, insert))
+    }
+
     /// Adds `item` if it is absent; whether it was.
     ///
     /// # Errors

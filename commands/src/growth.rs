@@ -1,7 +1,10 @@
 //! How far a filter grows.
 
 use crate::{Options, Wanted, Window};
-use guira::{BuildError, Builder, CuckooFilter, Estimate, ExpiringBuilder, ExpiringFilter, Size};
+use guira::{
+    BuildError, Builder, CuckooFilter, Estimate, ExpiringBuilder, ExpiringFilter, Lifetime,
+    SeededState, Size,
+};
 use thiserror::Error;
 
 /// A filter that grows has room for this number of times its capacity, unless its client requested
@@ -174,8 +177,12 @@ impl Growth {
         if is_modest(sizes) {
             return Some(self);
         }
+        let least = match wanted.window {
+            Some(_) => wanted.reach.max(2 * wanted.options.capacity),
+            None => wanted.reach,
+        };
         let suffices = |it: &Estimate| {
-            it.doublings() == sizes.doublings() && is_modest(it) && at_end(it) >= wanted.reach
+            it.doublings() == sizes.doublings() && is_modest(it) && at_end(it) >= least
         };
         let mut best: Option<(usize, Self)> = None;
         // With less than a quarter it would double once less, and start larger again.
@@ -210,23 +217,24 @@ impl Growth {
     }
 
     pub(crate) fn window_builder(self, options: &Options, window: Window) -> ExpiringBuilder {
-        let mut builder = ExpiringFilter::builder(window.length)
-            .capacity(options.capacity)
-            .false_positive_rate(options.rate);
-        if let Some(epochs) = window.epochs {
-            builder = builder.epochs(epochs);
-        }
-        if let Some(items) = self.max_capacity {
-            builder = builder.max_capacity(items);
-        }
-        if let Some(bits) = self.fingerprint_bits {
-            builder = builder.fingerprint_bits(bits);
-        }
-        builder
+        let builder = ExpiringFilter::builder(window.length);
+        let builder = match window.epochs {
+            None => builder,
+            Some(epochs) => builder.epochs(epochs),
+        };
+        self.with_sizes(builder, options)
     }
 
     pub(crate) fn builder(self, options: &Options) -> Builder {
-        let mut builder = CuckooFilter::builder()
+        self.with_sizes(CuckooFilter::builder(), options)
+    }
+
+    fn with_sizes<T: Lifetime>(
+        self,
+        builder: Builder<SeededState, T>,
+        options: &Options,
+    ) -> Builder<SeededState, T> {
+        let mut builder = builder
             .capacity(options.capacity)
             .false_positive_rate(options.rate);
         if let Some(items) = self.max_capacity {
@@ -262,7 +270,7 @@ mod tests {
 
     fn build(wanted: &Wanted, memory: usize) -> Filter {
         let growth = Growth::of(wanted, memory).unwrap();
-        Filter::build(wanted.options, growth).unwrap()
+        Filter::wanted(wanted, growth, Clock::Process).unwrap()
     }
 
     fn of(capacity: usize) -> Options {
@@ -306,8 +314,7 @@ mod tests {
                 window: Some(window),
                 ..options.into()
             };
-            let growth = Growth::of(&wanted, MEMORY).unwrap();
-            Filter::build_window(options, growth, window, Clock::Process).unwrap()
+            build(&wanted, MEMORY)
         };
         for (rate, least) in [(0.01, 256), (1e-3, 256), (1e-5, 4), (1e-6, 2), (1e-7, 1)] {
             for capacity in [4, 100, 1_000, 20_000, 1_000_000] {
@@ -320,6 +327,49 @@ mod tests {
                 assert!(most >= (least * capacity).min(grown), "{what}");
             }
         }
+    }
+
+    /// A filter that hardly grows would begin larger, and with fewer epochs, for nothing.
+    #[test]
+    fn windows_with_counters_grow_to_twice_their_capacity_or_not_at_all() {
+        let window = Window {
+            length: Duration::from_secs(3600),
+            epochs: None,
+        };
+        let mut grown = 0;
+        for (bits, rates) in [(4, [0.03, 0.01, 1e-4]), (8, [0.03, 0.01, 1e-5])] {
+            for (rate, capacity) in rates
+                .map(|rate| [100, 10_000].map(|it| (rate, it)))
+                .as_flattened()
+            {
+                let built = |expansion| {
+                    let options = Options {
+                        rate: *rate,
+                        expansion,
+                        ..of(*capacity)
+                    };
+                    let wanted = Wanted {
+                        window: Some(window),
+                        counter_bits: Some(bits),
+                        ..options.into()
+                    };
+                    build(&wanted, MEMORY)
+                };
+                let [grows, fixed] = [1, 0].map(built);
+                let (most, bytes) = (grows.max_capacity(), grows.memory_usage());
+                let what = format!("{bits}, {capacity} at {rate}: {most}, {bytes}");
+                assert_eq!(grows.counter_bits(), bits, "{what}");
+                assert_eq!(fixed.max_capacity(), *capacity, "{what}");
+                assert!(bytes <= 4 * fixed.memory_usage() + 512, "{what}");
+                if most == *capacity {
+                    assert_eq!(bytes, fixed.memory_usage(), "{what}");
+                } else {
+                    assert!(most >= 2 * capacity, "{what}");
+                    grown += 1;
+                }
+            }
+        }
+        assert!(grown >= 7, "{grown}");
     }
 
     /// A client that chose a small capacity gets a small filter.

@@ -157,12 +157,8 @@ enum WindowError {
 
 /// `COUNTERS` asks for counters that a filter cannot have.
 #[derive(Debug, Error)]
-enum CountersError {
-    #[error("COUNTERS: value must be 4 or 8, and is {0}")]
-    Bits(i64),
-    #[error("COUNTERS is for filters without a WINDOW")]
-    Window,
-}
+#[error("COUNTERS: value must be 4 or 8, and is {0}")]
+struct CountersError(i64);
 
 /// What `SEED` says cannot be. The error does not repeat it.
 #[derive(Debug, Error)]
@@ -291,7 +287,7 @@ fn wanted(
     let in_bounds = in_bounds(capacity, options.bucket_size);
     options.capacity = in_bounds.ok_or(Reply::error(out_of_range))?;
     let window = window(pairs)?;
-    let counter_bits = counter_bits(pairs, window)?;
+    let counter_bits = counter_bits(pairs)?;
     let seed = seed(pairs)?;
     let max_capacity = value(pairs, "MAXCAPACITY")
         .map(|value| max_capacity(value, capacity, options.expansion))
@@ -315,17 +311,15 @@ fn seed(pairs: &[[&[u8]; 2]]) -> Result<Option<Seed>, Reply> {
     number(word).map(Seed).map(Some).ok_or_else(refused)
 }
 
-/// What `COUNTERS bits` asks for, beside a window.
-fn counter_bits(pairs: &[[&[u8]; 2]], window: Option<Window>) -> Result<Option<u32>, Reply> {
+/// What `COUNTERS bits` asks for.
+fn counter_bits(pairs: &[[&[u8]; 2]]) -> Result<Option<u32>, Reply> {
     let Some(bits) = value(pairs, "COUNTERS") else {
         return Ok(None);
     };
-    let refuse = |error: CountersError| Reply::Error(error.to_string().into());
     let bits: i64 = number(bits).ok_or(Reply::error("Couldn't parse COUNTERS"))?;
-    match (bits, window) {
-        (4 | 8, None) => Ok(Some(bits as u32)),
-        (4 | 8, Some(_)) => Err(refuse(CountersError::Window)),
-        _ => Err(refuse(CountersError::Bits(bits))),
+    match bits {
+        4 | 8 => Ok(Some(bits as u32)),
+        _ => Err(Reply::Error(CountersError(bits).to_string().into())),
     }
 }
 
@@ -490,13 +484,17 @@ mod tests {
 
     #[test]
     fn counters_have_4_or_8_bits() {
-        for bits in [4, 8] {
-            let wanted = wanted(&format!("100 counters {bits} MAXCAPACITY 1000")).unwrap();
-            assert_eq!(wanted.counter_bits, Some(bits));
-            let growth = Growth::of(&wanted, usize::MAX).unwrap();
-            let filter = Filter::build(wanted.options, growth).unwrap();
-            assert_eq!(filter.counter_bits(), bits);
-            assert!(filter.max_capacity() >= 1000);
+        for (bits, window) in [(4, ""), (8, ""), (4, "WINDOW 9"), (8, "WINDOW 9 EPOCHS 1")] {
+            for (size, most) in [("MAXCAPACITY 1000", 1000), ("EXPANSION 0", 100)] {
+                let line = format!("100 counters {bits} {size} {window}");
+                let wanted = wanted(line.trim()).unwrap();
+                assert_eq!(wanted.counter_bits, Some(bits), "{line}");
+                let growth = Growth::of(&wanted, usize::MAX).unwrap();
+                let filter = Filter::wanted(&wanted, growth, Clock::Process).unwrap();
+                assert_eq!(filter.counter_bits(), bits, "{line}");
+                assert_eq!(filter.window().is_some(), !window.is_empty(), "{line}");
+                assert!(filter.max_capacity() >= most, "{line}");
+            }
         }
         for (line, refusal) in [
             ("9 COUNTERS 0", "COUNTERS: value must be 4 or 8, and is 0"),
@@ -504,8 +502,8 @@ mod tests {
             ("9 COUNTERS -8", "COUNTERS: value must be 4 or 8, and is -8"),
             ("9 COUNTERS x", "Couldn't parse COUNTERS"),
             (
-                "9 COUNTERS 8 WINDOW 9",
-                "COUNTERS is for filters without a WINDOW",
+                "9 COUNTERS 5 WINDOW 9",
+                "COUNTERS: value must be 4 or 8, and is 5",
             ),
         ] {
             assert_eq!(wanted(line).unwrap_err(), refusal, "{line}");

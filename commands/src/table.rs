@@ -41,7 +41,7 @@ const COMBINE: &[Argument] = &[Argument::one("destination", Key), Argument::SOUR
 const LOAD: &[Argument] = &[KEY, POSITION, Argument::one("data", Bytes)];
 
 /// The number of commands.
-pub const COMMAND_COUNT: usize = 24;
+pub const COMMAND_COUNT: usize = 25;
 
 /// All commands, ordered by name.
 #[must_use]
@@ -50,6 +50,8 @@ pub const fn commands<S: Store>() -> [Command<S>; COMMAND_COUNT] {
     [
         command("CF.ADD", 3, Write, Constant, Effect::Add, ON_ITEM, cf::add, "Adds a copy of an item")
             .grows().together(cf::add_together).at_once(cf::add_at_once),
+        command("CF.ADDCOUNT", 3, Write, Constant, Effect::AddCounted, ON_ITEM, cf::add_count, "Adds a copy of an item, and returns the number of copies")
+            .grows(),
         command("CF.ADDNX", 3, Write, Constant, Effect::AddAbsent, ON_ITEM, cf::add_nx, "Adds an item if it is absent")
             .grows().at_once(cf::add_nx_at_once),
         command("CF.ADDTOUCH", 3, Write, Constant, Effect::AddOrTouch, ON_ITEM, touch::add_touch, "Adds an item if it is absent, or resets its time if it is present")

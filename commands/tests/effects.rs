@@ -90,8 +90,8 @@ fn inserts_create_keys_with_the_options_of_reserve() {
     host.told();
     for (options, expected) in [
         (
-            "WINDOW 60 COUNTERS 8",
-            "COUNTERS is for filters without a WINDOW",
+            "WINDOW 60 COUNTERS 9",
+            "COUNTERS: value must be 4 or 8, and is 9",
         ),
         ("EPOCHS 3", "EPOCHS is for filters with a WINDOW"),
         ("ERROR 1", "ERROR: value must be in the range [2e-9, 1)"),
@@ -113,6 +113,67 @@ fn inserts_create_keys_with_the_options_of_reserve() {
     );
     assert!(!host.filter("plain").contains(b"b"));
     assert_eq!(host.told(), Vec::<String>::new());
+}
+
+/// One call adds a copy and counts it, in a filter of any kind.
+#[test]
+fn an_add_that_counts_returns_the_number_of_copies() {
+    for options in [
+        "",
+        "EXPANSION 0",
+        "COUNTERS 4",
+        "COUNTERS 8 EXPANSION 0",
+        "WINDOW 3600",
+        "WINDOW 3600 COUNTERS 4",
+        "WINDOW 3600 COUNTERS 8 EXPANSION 0",
+    ] {
+        let host = Host::new(true);
+        host.ask(format!("CF.RESERVE k 1000 {options}").trim())
+            .unwrap();
+        host.told();
+        let filter = host.filter("k");
+        let most = ((2 * filter.bucket_slots()) << filter.counter_bits()) as i64;
+        for count in 1..=most {
+            let answer = host.ask("CF.ADDCOUNT k a");
+            assert_eq!(answer, Ok(Reply::Integer(count)), "{options}");
+            assert_eq!(host.told(), ["added k a"]);
+        }
+        let refused = refusal(host.ask("CF.ADDCOUNT k a"));
+        let expected = format!("Filter is full of copies of this item: {most} is the most");
+        assert_eq!(refused, expected, "{options}");
+        assert_eq!(refusal(host.ask("CF.ADD k a")), expected, "{options}");
+        assert_eq!(host.told(), ["added k"; 2]);
+        assert_eq!(host.ask("CF.COUNT k a"), Ok(Reply::Integer(most)));
+        host.ask("CF.DEL k a").unwrap();
+        assert_eq!(host.ask("CF.ADDCOUNT k a"), Ok(Reply::Integer(most)));
+    }
+    let host = Host::new(true);
+    assert_eq!(
+        refusal(host.ask("CF.ADDCOUNT none a")),
+        "ERR not found: CF.RESERVE key capacity WINDOW seconds COUNTERS 8 makes the key"
+    );
+    assert_eq!(host.told(), Vec::<String>::new());
+}
+
+/// A full filter still counts the items that it has.
+#[test]
+fn a_full_window_counts_its_items() {
+    let host = Host::new(true);
+    let reserve = "CF.RESERVE k 1000 WINDOW 3600 EPOCHS 2 COUNTERS 8 EXPANSION 0";
+    host.ask(reserve).unwrap();
+    let add = |item| host.ask(&format!("CF.ADDCOUNT k {item}"));
+    let refused = (0..10_000).find_map(|item| add(item).err().map(|error| (item, error)));
+    let (item, error) = refused.unwrap();
+    assert!(item >= 1000, "{item}");
+    let expected = "Filter is full: more items came within its window than its capacity";
+    assert_eq!(refusal(Err(error)), expected);
+    let Ok(Reply::Integer(before)) = host.ask("CF.COUNT k 0") else {
+        panic!("a count is a number");
+    };
+    // The slots of the item have room for far more copies.
+    for copy in 1..=100 {
+        assert_eq!(add(0), Ok(Reply::Integer(before + copy)));
+    }
 }
 
 #[test]
@@ -338,6 +399,7 @@ fn a_host_that_is_full_refuses_what_adds_and_nothing_else() {
     host.told();
     for line in [
         "CF.ADD k b",
+        "CF.ADDCOUNT k b",
         "CF.ADDNX k b",
         "CF.INSERT k ITEMS b",
         "CF.INSERTNX k ITEMS b",
@@ -362,6 +424,7 @@ fn every_command_refuses_other_keys_and_too_few_words() {
     }
     for line in [
         "CF.ADD list a",
+        "CF.ADDCOUNT list a",
         "CF.ADDNX list a",
         "CF.COMPACT list",
         "CF.COUNT list a",
@@ -449,10 +512,11 @@ fn a_copy_made_from_effects_has_the_same_digest() {
         .insert((*b"k").into(), like_it.into());
     for round in 0..2_000_u32 {
         let item = round.wrapping_mul(2_654_435_761) % 500;
-        let line = match round % 4 {
+        let line = match round % 5 {
             0 => format!("CF.DEL k {item}"),
             1 => format!("CF.ADDNX k {item}"),
             2 => format!("CF.ADD k {item}"),
+            3 => format!("CF.ADDCOUNT k {item}"),
             _ => format!("CF.INSERTNX k ITEMS {item} {round} {}", round / 2),
         };
         let answer = host.ask(&line);

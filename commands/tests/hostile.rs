@@ -31,24 +31,26 @@ fn filters() -> Vec<Filter> {
         }
         filter
     };
-    let windowed = |capacity| {
+    let windowed = |capacity, counter_bits| {
         let window = Window {
             length: Duration::from_secs(3600),
             epochs: None,
         };
         let wanted = Wanted {
             window: Some(window),
+            counter_bits,
             ..options(capacity, 1).into()
         };
         let growth = Growth::of(&wanted, 1 << 24).unwrap();
-        Filter::build_window(wanted.options, growth, window, Clock::Process).unwrap()
+        Filter::wanted(&wanted, growth, Clock::Process).unwrap()
     };
     vec![
         plain(4, 0),
         plain(3_000, 0),
         plain(500, 1),
-        windowed(10),
-        windowed(3_000),
+        windowed(10, None),
+        windowed(3_000, None),
+        windowed(3_000, Some(8)),
     ]
 }
 

@@ -424,7 +424,7 @@ pub(crate) fn register(context: &Context) -> Result<(), RegisterError> {
             $(context.create_command::<Nth<$index>>(&describe($index))?;)*
         };
     }
-    register!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23);
+    register!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24);
     context.create_command::<Make>(&Description {
         name: const { text(MAKE) },
         flags: c"write deny-oom",

@@ -6,7 +6,7 @@
 //! | effect | replicated command |
 //! |---|---|
 //! | a filter was created | `CF.MAKE key header header`: its options, its geometry and its seed |
-//! | an item was added | the same command |
+//! | an item was added | the same command, which adds the same on a replica |
 //! | some of many items were added | `CF.INSERT key NOCREATE ITEMS` with these items |
 //! | an item was added to a filter with a window, or its time was reset | `CF.ADDTOUCH key item` |
 //! | an item was removed | the same command |
@@ -169,7 +169,9 @@ impl Effects {
     #[inline(always)]
     pub(crate) fn of_item(shape: Shape) -> Self {
         let change = match shape.effect {
-            Effect::Add | Effect::AddAbsent | Effect::AddOrTouch => Some(Change::Added),
+            Effect::Add | Effect::AddCounted | Effect::AddAbsent | Effect::AddOrTouch => {
+                Some(Change::Added)
+            }
             Effect::Touch => Some(Change::Touched),
             Effect::Delete => Some(Change::Removed),
             Effect::None | Effect::Make | Effect::Load | Effect::Combine => None,
@@ -323,6 +325,7 @@ impl Effects {
                 let is_surely = effect == Effect::AddAbsent && self.has_window;
                 let of_one = match effect {
                     Effect::Add => Some(c"CF.ADD"),
+                    Effect::AddCounted => Some(c"CF.ADDCOUNT"),
                     Effect::AddAbsent if is_surely => Some(c"CF.ADDTOUCH"),
                     Effect::AddAbsent => Some(c"CF.ADDNX"),
                     Effect::AddOrTouch => Some(c"CF.ADDTOUCH"),

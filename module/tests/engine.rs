@@ -61,6 +61,7 @@ fn watches_see_changes_and_nothing_else() {
         ("CF.EXISTS k a", false),
         ("CF.COMPACT k", false),
         ("CF.ADDNX k b", true),
+        ("CF.ADDCOUNT k b", true),
         ("CF.INSERT k ITEMS c", true),
         ("CF.DEL k a", true),
         ("CF.RESERVE l 100", true),

@@ -65,15 +65,29 @@ fn catch_up(primary: &mut Connection, replica: &mut Connection) {
     });
 }
 
-/// Adds a key with a window of an hour and some items.
-fn lasting(client: &mut Connection, key: &str) {
-    ask::<()>(client, &format!("CF.RESERVE {key} 20000 WINDOW 3600"));
+/// Keys with a window of an hour.
+const LASTING: [&str; 2] = ["hour", "counts"];
+
+/// Adds the keys of [`LASTING`] and some items.
+fn lasting(client: &mut Connection) {
+    ask::<()>(client, "CF.RESERVE hour 20000 WINDOW 3600");
+    ask::<()>(client, "CF.RESERVE counts 20000 WINDOW 3600 COUNTERS 8");
     // This is not CF.ADDNX, because one of these items may be a false positive.
     for item in 0..300 {
-        assert!(has(client, &format!("CF.ADD {key} {item}")));
+        assert!(has(client, &format!("CF.ADD hour {item}")));
+        // Another item may look like this one.
+        assert!(ask::<i64>(client, &format!("CF.ADDCOUNT counts {}", item % 3)) > item / 3);
     }
-    ask::<i64>(client, &format!("CF.DEL {key} 7"));
-    ask::<i64>(client, &format!("CF.TOUCH {key} 8"));
+    for key in LASTING {
+        ask::<i64>(client, &format!("CF.DEL {key} 1"));
+        ask::<i64>(client, &format!("CF.TOUCH {key} 2"));
+    }
+}
+
+/// What the keys of [`LASTING`] hold.
+fn digests(client: &mut Connection) -> Vec<String> {
+    let digest = |key| ask::<Vec<String>>(client, &format!("DEBUG DIGEST-VALUE {key}"));
+    LASTING.map(digest).concat()
 }
 
 fn age(client: &mut Connection, key: &str) -> i64 {
@@ -143,7 +157,7 @@ fn replicas_forget_with_their_primary() {
     follow(&early, &primary);
     let mut client = primary.client();
     reserve(&mut client, "k");
-    lasting(&mut client, "hour");
+    lasting(&mut client);
     let least = add(&mut client, "k", "a");
     thread::sleep(Duration::from_millis(300));
     follow(&late, &primary);
@@ -203,11 +217,12 @@ fn digests_after_sweeps(seed: u64) -> [Vec<String>; 3] {
     while begun.elapsed() < Duration::from_secs(if long() { 60 } else { 4 }) {
         let mut some = redis::pipe();
         for _ in 0..1000 {
-            let name = match random.random_range(0..8) {
+            let name = match random.random_range(0..9) {
                 0 | 1 => "CF.TOUCH",
                 2 => "CF.DEL",
                 3 => "CF.ADD",
                 4 => "CF.ADDNX",
+                5 => "CF.ADDCOUNT",
                 _ => "CF.ADDTOUCH",
             };
             // There are enough items that copies do not fill any two buckets.
@@ -281,7 +296,7 @@ fn survives(arguments: &[&str], save: impl Fn(&mut Connection)) {
     let mut client = engine.client();
     reserve(&mut client, "k");
     let hour = Instant::now();
-    lasting(&mut client, "hour");
+    lasting(&mut client);
     // Epochs begin before and after the file is written.
     thread::sleep(Duration::from_millis(300));
     let before = add(&mut client, "k", "before");
@@ -291,14 +306,11 @@ fn survives(arguments: &[&str], save: impl Fn(&mut Connection)) {
         thread::sleep(Duration::from_millis(300));
         add(&mut client, "k", "after")
     });
-    let digests: Vec<String> = ask(&mut client, "DEBUG DIGEST-VALUE hour");
+    let whole = digests(&mut client);
     engine.kill();
     engine.start_again();
     client = engine.client();
-    assert_eq!(
-        ask::<Vec<String>>(&mut client, "DEBUG DIGEST-VALUE hour"),
-        digests
-    );
+    assert_eq!(digests(&mut client), whole);
     is_forgotten(&mut client, "k", "before", before);
     if let Some(least) = after {
         is_forgotten(&mut client, "k", "after", least);
@@ -316,10 +328,7 @@ fn survives(arguments: &[&str], save: impl Fn(&mut Connection)) {
     });
     // The time before the restart counts.
     assert!(begun.elapsed() < LEAST, "{:?}", begun.elapsed());
-    assert_eq!(
-        ask::<Vec<String>>(&mut client, "DEBUG DIGEST-VALUE hour"),
-        digests
-    );
+    assert_eq!(digests(&mut client), whole);
     let (age, real) = (age(&mut client, "hour"), hour.elapsed());
     assert!(age > 2_400, "{age} of {real:?}");
     assert!(
@@ -361,14 +370,11 @@ fn a_reload_has_the_time() {
     let engine = Engine::start(&[]);
     let mut client = engine.client();
     reserve(&mut client, "k");
-    lasting(&mut client, "hour");
-    let before: Vec<String> = ask(&mut client, "DEBUG DIGEST-VALUE hour");
+    lasting(&mut client);
+    let before = digests(&mut client);
     let least = add(&mut client, "k", "a");
     ask::<()>(&mut client, "DEBUG RELOAD");
-    assert_eq!(
-        ask::<Vec<String>>(&mut client, "DEBUG DIGEST-VALUE hour"),
-        before
-    );
+    assert_eq!(digests(&mut client), before);
     is_forgotten(&mut client, "k", "a", least);
     is_sound(&mut client);
 }

@@ -74,6 +74,16 @@ mod tests {
     }
 
     #[test]
+    fn counters_hold_copies_in_a_window_too() {
+        let text = of("1000 WINDOW 60 COUNTERS 8 EXPANSION 0").unwrap();
+        let copies = text
+            .lines()
+            .nth(1)
+            .and_then(|line| line.split_whitespace().last());
+        assert_eq!(copies, Some("1536"), "{text}");
+    }
+
+    #[test]
     fn refusals_are_those_of_the_command() {
         assert_eq!(of("few").unwrap_err(), "Bad capacity");
         assert_eq!(of("--help").unwrap(), USAGE);

@@ -88,8 +88,8 @@ fn reserve_checks_its_arguments_in_order() {
         ),
         ("CF.RESERVE k 100 COUNTERS all", "Couldn't parse COUNTERS"),
         (
-            "CF.RESERVE k 100 WINDOW 60 COUNTERS 8",
-            "COUNTERS is for filters without a WINDOW",
+            "CF.RESERVE k 100 WINDOW 60 COUNTERS 16",
+            "COUNTERS: value must be 4 or 8, and is 16",
         ),
         ("CF.RESERVE k 3 MAXCAPACITY 2", capacity),
         (
@@ -164,6 +164,8 @@ fn other_commands_check_their_arguments() {
             "CF.ADD",
             "CF.ADD k",
             "CF.ADD k a b",
+            "CF.ADDCOUNT k",
+            "CF.ADDCOUNT k a b",
             "CF.ADDNX k",
             "CF.EXISTS k",
             "CF.EXISTS k a b",

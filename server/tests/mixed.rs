@@ -44,6 +44,7 @@ fn command() -> impl Strategy<Value = String> {
     let two_keys = prop::sample::select(vec!["RENAME", "RENAMENX", "COPY"]);
     let often = prop::sample::select(vec![
         "CF.ADD",
+        "CF.ADDCOUNT",
         "CF.ADDNX",
         "CF.DEL",
         "CF.EXISTS",
@@ -66,6 +67,7 @@ fn command() -> impl Strategy<Value = String> {
         "KEYS *",
         "CF.RESERVE k 100 WINDOW 1 EPOCHS 13",
         "CF.RESERVE l 100 WINDOW 3600",
+        "CF.RESERVE m 100 WINDOW 1 COUNTERS 8",
         "WATCH k",
         "WATCH l m",
         "PEXPIRE k 1",

@@ -71,6 +71,9 @@ fn a_standby_serves_reads_and_refuses_writes() {
         "CF.ADD b item",
         "CF.RESERVE w 100 WINDOW 3600",
         "CF.ADD w item",
+        "CF.RESERVE c 100 WINDOW 3600 COUNTERS 8",
+        "CF.ADDCOUNT c item",
+        "CF.ADDCOUNT c item",
         "CF.ADD e item",
         "EXPIRE e 5000",
     ] {
@@ -78,8 +81,8 @@ fn a_standby_serves_reads_and_refuses_writes() {
     }
     let (standby, mut reader) = standby_of(primary.port, &[]);
     copy(&mut reader);
-    assert_eq!(keys(&mut reader), ["a", "b", "e", "w"]);
-    for key in ["a", "b", "e", "w"] {
+    assert_eq!(keys(&mut reader), ["a", "b", "c", "e", "w"]);
+    for key in ["a", "b", "c", "e", "w"] {
         assert_eq!(ask::<i64>(&mut reader, &format!("CF.EXISTS {key} item")), 1);
         let count = |client: &mut Connection| ask::<i64>(client, &format!("CF.COUNT {key} item"));
         assert_eq!(count(&mut reader), count(&mut writer));
@@ -95,6 +98,7 @@ fn a_standby_serves_reads_and_refuses_writes() {
     assert!((4_000..=5_000).contains(&left), "{left}");
     for write in [
         "CF.ADD a x",
+        "CF.ADDCOUNT c x",
         "CF.RESERVE n 10",
         "CF.DEL a item",
         "CF.MADD a x y",
@@ -126,7 +130,7 @@ fn a_standby_serves_reads_and_refuses_writes() {
     ask::<()>(&mut writer, "CF.ADD a second");
     ask::<()>(&mut writer, "PERSIST e");
     copy(&mut reader);
-    assert_eq!(keys(&mut reader), ["a", "e", "w"]);
+    assert_eq!(keys(&mut reader), ["a", "c", "e", "w"]);
     assert_eq!(ask::<i64>(&mut reader, "CF.EXISTS a second"), 1);
     assert_eq!(ask::<i64>(&mut reader, "TTL e"), -1);
 }

@@ -138,6 +138,7 @@ fn a_change_of_a_watched_key_is_seen() {
         for (before, change, changes) in [
             ("CF.RESERVE k 1000", "CF.ADD k a", true),
             ("CF.RESERVE k 1000", "CF.ADDNX k a", true),
+            ("CF.RESERVE k 1000", "CF.ADDCOUNT k a", true),
             ("CF.RESERVE k 1000", "CF.INSERT k ITEMS a b", true),
             ("CF.RESERVE k 1000", "CF.INSERTNX k ITEMS a b", true),
             ("CF.ADD k a", "CF.DEL k a", true),
@@ -150,6 +151,7 @@ fn a_change_of_a_watched_key_is_seen() {
             ("CF.ADD l a", "CF.ADD k a", true),
             ("CF.ADD k a", "CF.EXISTS k a", false),
             ("CF.ADD k a", "CF.DEL k b", false),
+            ("CF.ADD l a", "CF.COUNT k a", false),
             ("CF.ADD k a", "CF.ADD l a", false),
             ("CF.ADD l a", "CF.EXISTS k a", false),
         ] {

@@ -2,7 +2,7 @@
 
 mod dumps;
 
-use crate::common::{PATIENCE, Protocol, Server, ask, in_both, refusal, until};
+use crate::common::{PATIENCE, PROTOCOLS, Protocol, Server, ask, in_both, refusal, until};
 use redis::{Connection, Value};
 use std::{
     collections::HashMap,
@@ -163,6 +163,145 @@ fn the_commands_of_plain_keys_are_there() {
         assert_eq!(shown["Number of items inserted"], 4);
         assert_eq!(shown["Number of items deleted"], 2);
     });
+}
+
+#[test]
+fn a_window_with_counters_is_checked_and_shown() {
+    in_both(|_, client| {
+        let most = |epochs, bits, most| {
+            format!(
+                "ERR an item that occurs in each of {epochs} epochs does not fit its buckets with counters \
+                 of {bits} bits: at this false-positive rate there are at most {most} epochs"
+            )
+        };
+        for (options, expected) in [
+            (
+                "COUNTERS 5",
+                "COUNTERS: value must be 4 or 8, and is 5".into(),
+            ),
+            (
+                "COUNTERS 8 EPOCHS 14",
+                "EPOCHS: value must be in the range [1, 13], and is 14".into(),
+            ),
+            ("COUNTERS 8 EPOCHS 5", most(5, 8, 4)),
+            ("COUNTERS 4 EPOCHS 6 ERROR 0.03", most(6, 4, 5)),
+            ("COUNTERS 4 EPOCHS 3 ERROR 0.0001", most(3, 4, 2)),
+            (
+                "COUNTERS 8 ERROR 0.000001",
+                "ERR 19-bit fingerprints do not reach a false-positive rate of 1e-6: \
+                 the range is [3.9e-6, 1)"
+                    .into(),
+            ),
+        ] {
+            let line = format!("CF.RESERVE k 1000 WINDOW 9 {options}");
+            assert_eq!(refusal(client, &line), expected, "{options}");
+        }
+        assert!(!has(client, "EXISTS k"));
+        for (options, bits, epochs) in [
+            ("COUNTERS 4 EXPANSION 0 ERROR 0.03", "4", 3),
+            ("COUNTERS 8 EXPANSION 0", "8", 2),
+            ("COUNTERS 8 EPOCHS 2 MAXCAPACITY 50000", "8", 2),
+        ] {
+            ask::<()>(client, &format!("CF.RESERVE k 1000 WINDOW 3600 {options}"));
+            ask::<()>(client, "CF.RESERVE like LIKE k");
+            for key in ["k", "like"] {
+                assert_eq!(debug(client, key, "counter_bits"), bits, "{options}");
+                assert_eq!(debug(client, key, "window"), "3600", "{options}");
+                assert_eq!(
+                    info(client, key)["Epochs of the window"],
+                    epochs,
+                    "{options}"
+                );
+            }
+            let most: usize = debug(client, "k", "max_capacity").parse().unwrap();
+            assert_eq!(most > 1000, options.contains("MAXCAPACITY"), "{options}");
+            ask::<()>(client, "FLUSHALL");
+        }
+    });
+}
+
+/// One call adds and counts, and what came before the window does not count.
+#[test]
+fn counts_expire() {
+    let server = Server::start(&[]);
+    for (protocol, options) in PROTOCOLS
+        .into_iter()
+        .zip(["EXPANSION 0", "MAXCAPACITY 10000"])
+    {
+        let mut client = server.client(protocol);
+        let client = &mut client;
+        ask::<()>(client, "FLUSHALL");
+        let options = format!("COUNTERS 8 ERROR 0.001 {options}");
+        ask::<()>(
+            client,
+            &format!("CF.RESERVE k 1000 WINDOW 1 EPOCHS 2 {options}"),
+        );
+        ask::<()>(
+            client,
+            &format!("CF.RESERVE hour 1000 WINDOW 3600 {options}"),
+        );
+        for round in 0..2 {
+            let begin = Instant::now();
+            let mut last = 0;
+            for count in 1..=300 {
+                last = ask(client, "CF.ADDCOUNT k a");
+                // What was added less than a window ago counts.
+                if begin.elapsed() < Duration::from_secs(1) {
+                    assert_eq!(last, count, "{options}");
+                }
+                let of_all: i64 = ask(client, "CF.ADDCOUNT hour a");
+                assert_eq!(of_all, 300 * round + count, "{options}");
+            }
+            assert!((1..=300).contains(&last), "{options}: {last}");
+            outlive(client, "k", "a");
+            assert!(begin.elapsed() >= Duration::from_secs(1), "{options}");
+            assert_eq!(ask::<i64>(client, "CF.COUNT k a"), 0, "{options}");
+        }
+        assert_eq!(
+            refusal(client, "CF.ADDCOUNT none a"),
+            "ERR not found: CF.RESERVE key capacity WINDOW seconds COUNTERS 8 makes the key"
+        );
+        assert!(!has(client, "EXISTS none"));
+    }
+}
+
+/// Of racing calls at most n get a number up to n, so none passes a limit twice.
+#[test]
+fn racing_calls_share_one_limit() {
+    const CALLS: usize = 1000;
+    let server = Server::start(&[]);
+    let mut client = server.client(Protocol::Resp3);
+    ask::<()>(&mut client, "CF.RESERVE k 1000 WINDOW 3600 COUNTERS 8");
+    ask::<()>(&mut client, "CF.RESERVE plain 1000 COUNTERS 8");
+    for key in ["k", "plain"] {
+        let add = |_| {
+            let mut client = server.client(Protocol::Resp2);
+            let mut calls = redis::pipe();
+            for _ in 0..CALLS / 8 {
+                calls.cmd("CF.ADDCOUNT").arg(key).arg("a");
+            }
+            let counts: Vec<usize> = calls.query(&mut client).unwrap();
+            assert!(counts.is_sorted_by(|a, b| a < b), "{counts:?}");
+            counts
+        };
+        let mut counts: Vec<usize> = thread::scope(|scope| {
+            let clients: Vec<_> = (0..8)
+                .map(|number| scope.spawn(move || add(number)))
+                .collect();
+            clients
+                .into_iter()
+                .flat_map(|it| it.join().unwrap())
+                .collect()
+        });
+        counts.sort_unstable();
+        for (index, count) in counts.iter().enumerate() {
+            assert!((index + 1..=CALLS).contains(count), "{index}: {count}");
+        }
+        assert_eq!(
+            ask::<usize>(&mut client, &format!("CF.COUNT {key} a")),
+            CALLS
+        );
+    }
 }
 
 #[test]
@@ -410,6 +549,8 @@ fn a_restarted_server_goes_on_with_its_windows() {
         "CF.RESERVE short 100 WINDOW 2 EPOCHS 4 ERROR 0.001",
     );
     ask::<()>(&mut client, "CF.RESERVE long 100 WINDOW 3600 EPOCHS 6");
+    ask::<()>(&mut client, "CF.RESERVE counts 100 WINDOW 3600 COUNTERS 8");
+    (0..300).for_each(|_| ask::<()>(&mut client, "CF.ADDCOUNT counts hot"));
     ask::<()>(&mut client, "CF.RESERVE plain 100");
     let since = Instant::now();
     for key in ["short", "long", "plain"] {
@@ -437,6 +578,7 @@ fn a_restarted_server_goes_on_with_its_windows() {
         }
     }
     assert!(ask::<i64>(&mut client, "TTL long") > 900);
+    assert_eq!(ask::<i64>(&mut client, "CF.ADDCOUNT counts hot"), 301);
     assert!(has(&mut client, "CF.EXISTS long a") && has(&mut client, "CF.EXISTS plain a"));
     outlive(&mut client, "short", "a");
     assert!(

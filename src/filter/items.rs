@@ -47,7 +47,9 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     ///
     /// In an [`ExpiringFilter`](crate::ExpiringFilter) that is the number of occurrences within the TTL, so
     /// that this call is a rate limit. Each call counts its own copy, and those of all calls that returned
-    /// before it. So of racing calls at most n get a number up to n.
+    /// before it. So of racing calls at most n get a number up to n. If calls may pause for longer than an
+    /// epoch, let a thread [`tick`](crate::ExpiringFilter::tick): otherwise what came before the pause still
+    /// counts after it.
     ///
     /// ```
     /// use guira::ExpiringFilter;

@@ -43,6 +43,7 @@ mod merge;
 mod multiset_oracle;
 mod panicking_hash;
 mod rate;
+mod rate_limit;
 mod references;
 mod regressions;
 mod replay;

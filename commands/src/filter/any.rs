@@ -61,7 +61,7 @@ impl Any {
     pub(super) fn in_use(&self) -> usize {
         match self {
             Self::Plain(cuckoo) => cuckoo.slots_in_use(),
-            Self::Windowed(windowed) => windowed.filter().len(),
+            Self::Windowed(windowed) => windowed.filter().slots_in_use(),
         }
     }
 
@@ -69,7 +69,7 @@ impl Any {
     pub(super) fn counter_bits(&self) -> u32 {
         match self {
             Self::Plain(cuckoo) => cuckoo.counter_bits(),
-            Self::Windowed(_) => 0,
+            Self::Windowed(windowed) => windowed.filter().counter_bits(),
         }
     }
 

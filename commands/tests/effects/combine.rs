@@ -27,13 +27,15 @@ fn counts(host: &Host, key: &str, items: &[&[u8]]) -> Vec<usize> {
 
 const ITEMS: &[&[u8]] = &[b"a", b"b", b"c"];
 
-/// With and without a window, fixed and growing, and with counters.
-const KINDS: [&str; 5] = [
+/// With and without a window and counters, fixed and growing.
+const KINDS: [&str; 7] = [
     "CF.RESERVE x 1000 ERROR 0.0000001",
     "CF.RESERVE x 1000 EXPANSION 0 ERROR 0.0000001",
     "CF.RESERVE x 1000 COUNTERS 8 ERROR 0.000001",
     "CF.RESERVE x 1000 WINDOW 3600 ERROR 0.0000001",
     "CF.RESERVE x 1000 WINDOW 3600 EPOCHS 3 EXPANSION 0 ERROR 0.0000001",
+    "CF.RESERVE x 1000 WINDOW 3600 COUNTERS 4 ERROR 0.000001",
+    "CF.RESERVE x 1000 WINDOW 3600 COUNTERS 8 EXPANSION 0 ERROR 0.00001",
 ];
 
 #[test]

@@ -39,9 +39,12 @@ fn call(host: &Host, command: &Command<Host>) -> Answer {
     let key = match command.effect {
         Effect::Make | Effect::Load => "new",
         Effect::Touch | Effect::AddOrTouch => "window",
-        Effect::None | Effect::Add | Effect::AddAbsent | Effect::Delete | Effect::Combine => {
-            "plain"
-        }
+        Effect::None
+        | Effect::Add
+        | Effect::AddCounted
+        | Effect::AddAbsent
+        | Effect::Delete
+        | Effect::Combine => "plain",
     };
     let mut words = vec![command.name.as_bytes()];
     for argument in command.arguments.iter().filter(|it| !it.is_optional) {
@@ -73,7 +76,7 @@ fn fields_agree_with_what_commands_do() {
             (Effect::None, Cost::Growth) => &["compacted plain"],
             (Effect::None, _) => &[],
             (Effect::Make, _) => &["made new 100"],
-            (Effect::Add, _) => &["added plain a"],
+            (Effect::Add | Effect::AddCounted, _) => &["added plain a"],
             (Effect::AddAbsent, _) => &["added plain"],
             (Effect::AddOrTouch, _) => &["added window", "touched window a"],
             (Effect::Touch, _) => &["touched window a"],
@@ -88,6 +91,7 @@ fn fields_agree_with_what_commands_do() {
             Effect::None => Access::Read,
             Effect::Make
             | Effect::Add
+            | Effect::AddCounted
             | Effect::AddAbsent
             | Effect::AddOrTouch
             | Effect::Touch

@@ -1,7 +1,9 @@
-//! A service that does each request once, also across restarts, and refuses denied accounts.
+//! A service that does each request once, also across restarts, and refuses denied accounts and requests that
+//! come too often.
 
 mod denied;
 mod keys;
+mod limits;
 mod metrics;
 mod routes;
 
@@ -43,6 +45,14 @@ struct Args {
     /// Seconds between two saves
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     save_every: u64,
+
+    /// The most requests for an account within --window: further ones are refused. By default there is no limit
+    #[arg(long, value_name = "REQUESTS", value_parser = clap::value_parser!(u16).range(1..=limits::MOST))]
+    limit: Option<u16>,
+
+    /// Seconds for which requests count
+    #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    window: u64,
 }
 
 #[tokio::main]
@@ -61,11 +71,18 @@ async fn run(args: Args) -> Result<(), Box<dyn Error>> {
     let opened = keys::open(&args.directory, args.capacity, remember)?;
     let keys: &'static Keys = keys::KEYS.get_or_init(|| opened);
     LazyLock::force(&denied::DENIED);
+    let window = Duration::from_secs(args.window);
+    let limits = args.limit.map(|limit| limits::new(limit.into(), window));
+    let limits = limits.transpose()?;
+    let limits = limits.map(|limits| limits::LIMITS.get_or_init(|| limits));
     let listener = TcpListener::bind(args.listen)
         .await
         .map_err(|error| format!("cannot listen on {}: {error}", args.listen))?;
     println!("listening on http://{}", listener.local_addr()?);
     every(keys.tick_every(), || keys.tick());
+    if let Some(limits) = limits {
+        every(limits.tick_every(), || limits.tick());
+    }
     every(Duration::from_secs(args.save_every), || {
         // The next save tries again, and the time of the last one is a metric.
         keys.save()
@@ -73,7 +90,7 @@ async fn run(args: Args) -> Result<(), Box<dyn Error>> {
     });
     let stop = stopped()?;
     // This returns after all requests in flight have been answered.
-    axum::serve(listener, routes::router(keys))
+    axum::serve(listener, routes::router(keys, limits))
         .with_graceful_shutdown(stop)
         .await?;
     task::spawn_blocking(|| keys.save()).await??;

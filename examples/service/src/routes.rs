@@ -3,6 +3,7 @@
 use crate::{
     denied,
     keys::{Keys, Permit},
+    limits::Limits,
     metrics::{CONTENT_TYPE, Metrics},
 };
 use axum::{
@@ -21,21 +22,21 @@ const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// A deny list may have this number of bytes.
 const LONGEST_LIST: usize = 64 << 20;
 
-pub(crate) fn router(keys: &'static Keys) -> Router {
+pub(crate) fn router(keys: &'static Keys, limits: Option<&'static Limits>) -> Router {
     let metrics = Arc::new(Metrics::new(keys));
     let lists = put(replace_denied).layer(DefaultBodyLimit::max(LONGEST_LIST));
     Router::new()
         .route("/payments/{account}", post(pay))
         .route("/denied", lists)
         .route("/metrics", get(scrape))
-        .with_state((keys, metrics))
+        .with_state((keys, limits, metrics))
 }
 
-type Shared = (&'static Keys, Arc<Metrics>);
+type Shared = (&'static Keys, Option<&'static Limits>, Arc<Metrics>);
 
 /// Lookups and inserts take less than a microsecond, so they need no other thread.
 async fn pay(
-    State((keys, metrics)): State<Shared>,
+    State((keys, limits, metrics)): State<Shared>,
     Path(account): Path<String>,
     headers: HeaderMap,
 ) -> StatusCode {
@@ -43,6 +44,10 @@ async fn pay(
     let Some(Ok(name)) = name else {
         return StatusCode::BAD_REQUEST;
     };
+    let refusal = limits.and_then(|limits| limits.refusal(&account));
+    if let Some(refusal) = refusal {
+        return metrics.answer(refusal);
+    }
     if denied::is_denied(&account) {
         return metrics.answer(StatusCode::FORBIDDEN);
     }
@@ -63,7 +68,7 @@ async fn replace_denied(accounts: String) -> Response {
     }
 }
 
-async fn scrape(State((_, metrics)): State<Shared>) -> Response {
+async fn scrape(State((_, _, metrics)): State<Shared>) -> Response {
     let content = [(header::CONTENT_TYPE, CONTENT_TYPE)];
     match metrics.text() {
         Ok(text) => (content, text).into_response(),

@@ -1,4 +1,4 @@
-//! Tests the service as a process under load: SIGTERM, `kill -9`, changed settings, a new deny list.
+//! Tests the service as a process under load: SIGTERM, `kill -9`, changed settings, a new deny list, limits.
 #![cfg(unix)]
 
 use std::{
@@ -7,7 +7,7 @@ use std::{
     process::{Child, Command, Stdio},
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tempfile::TempDir;
 use ureq::Agent;
@@ -289,6 +289,52 @@ fn a_deny_list_is_replaced_while_requests_use_it() {
     assert!(service.metric("payments_total{status=\"403\"}") > 0.0);
     assert_eq!(service.deny(""), "0 accounts\n");
     assert_eq!(service.pay("always", "after"), 201);
+    service.stop();
+}
+
+#[test]
+fn requests_above_the_limit_are_refused() {
+    let directory = TempDir::new().unwrap();
+    let limits = ["--limit=20", "--window=3600"];
+    let service = Service::start(directory.path(), &limits);
+    for number in 1..=30 {
+        let expected = if number <= 20 { 201 } else { 429 };
+        assert_eq!(service.pay("ani", &format!("ani-{number}")), expected);
+    }
+    // Of racing requests, no more than the limit are served.
+    let served = AtomicU64::new(0);
+    in_each_client(|client| {
+        for number in 0..10 {
+            match service.pay("koel", &format!("koel-{client}-{number}")) {
+                201 => drop(served.fetch_add(1, Ordering::Relaxed)),
+                429 => {}
+                other => panic!("{other}"),
+            }
+        }
+    });
+    assert!(served.load(Ordering::Relaxed) <= 20);
+    assert_eq!(service.pay("koel", "koel"), 429);
+    // The filter cannot count that many.
+    in_each_client(|_| (0..200).for_each(|_| assert_eq!(service.pay("koel", "koel"), 429)));
+    let refused = service.metric("payments_total{status=\"429\"}");
+    assert_eq!(refused, (10 + 80 - served.into_inner() + 1 + 1600) as f64);
+    service.stop();
+}
+
+#[test]
+fn an_account_is_served_again_after_a_window() {
+    let directory = TempDir::new().unwrap();
+    let service = Service::start(directory.path(), &["--limit=1", "--window=2"]);
+    let begin = Instant::now();
+    assert_eq!(service.pay("ani", "before"), 201);
+    for number in 0.. {
+        // A request within the window counts, so each pause is longer than the one before.
+        thread::sleep(Duration::from_millis(500) * number);
+        if service.pay("ani", &format!("again-{number}")) == 201 {
+            break;
+        }
+    }
+    assert!(begin.elapsed() >= Duration::from_secs(2), "too early");
     service.stop();
 }
 

@@ -146,7 +146,12 @@ fn keys_are_intersected_and_subtracted_beside_writers_and_replicas_are_equal() {
     let follow = format!("REPLICAOF 127.0.0.1 {}", engine.port);
     ask::<()>(&mut replica.client(), &follow);
     let mut keys = Vec::new();
-    for options in ["MAXCAPACITY 100000", "COUNTERS 8", "WINDOW 3600"] {
+    for options in [
+        "MAXCAPACITY 100000",
+        "COUNTERS 8",
+        "WINDOW 3600",
+        "WINDOW 3600 COUNTERS 4",
+    ] {
         let of_kind = ["a", "b", "both", "rest"].map(|name| format!("{}:{name}", keys.len()));
         let [a, b, both, rest] = &of_kind;
         ask::<()>(

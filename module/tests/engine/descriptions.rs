@@ -20,6 +20,12 @@ fn commands_have_their_flags_and_categories() {
             "@cuckoo @fast @write",
         ),
         (
+            "CF.ADDCOUNT",
+            3,
+            "denyoom fast module write",
+            "@cuckoo @fast @write",
+        ),
+        (
             "CF.ADDNX",
             3,
             "denyoom fast module write",

@@ -79,6 +79,30 @@ fn a_dump_is_of_its_kind() {
 }
 
 #[test]
+fn a_dump_has_the_counts() {
+    in_both(|_, client| {
+        for options in ["EXPANSION 0", "MAXCAPACITY 9000"] {
+            let options = format!("WINDOW 3600 COUNTERS 8 ERROR 0.001 SEED 7 {options}");
+            ask::<()>(client, &format!("CF.RESERVE k 1000 {options}"));
+            for item in ["a", "b", "b"].into_iter().cycle().take(300) {
+                ask::<i64>(client, &format!("CF.ADDCOUNT k {item}"));
+            }
+            for (position, piece) in dump::dump(client, "k") {
+                assert_eq!(load(client, "copy", position, &piece), Ok(()));
+            }
+            ask::<()>(client, "COPY k other");
+            for key in ["copy", "other"] {
+                for (item, count) in [("a", 101), ("b", 201), ("c", 1)] {
+                    let counted: i64 = ask(client, &format!("CF.ADDCOUNT {key} {item}"));
+                    assert_eq!(counted, count, "{options}: {key} {item}");
+                }
+            }
+            ask::<()>(client, "FLUSHALL");
+        }
+    });
+}
+
+#[test]
 fn a_load_is_within_the_memory() {
     let server = Server::start(&[]);
     let mut client = server.client(Protocol::Resp2);

@@ -52,6 +52,7 @@ fn a_replica_combines_the_same_keys() {
         "EXPANSION 0",
         "COUNTERS 8",
         "WINDOW 2 EPOCHS 4",
+        "WINDOW 2 COUNTERS 4",
         "SEED 5",
     ] {
         let [mut primary, mut replica] = [(); 2].map(|()| node(["a", "b", "c", "d"]));

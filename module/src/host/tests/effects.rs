@@ -7,11 +7,13 @@ use super::*;
 #[test]
 fn a_replica_that_applies_the_effects_has_the_same_digest() {
     let (mut primary, mut replica) = (FakeKey::default(), FakeKey::default());
-    let cases: [(&str, &[&str]); 19] = [
+    let cases: [(&str, &[&str]); 21] = [
         ("CF.EXISTS k a", &[]),
+        ("CF.ADDCOUNT k a", &[]),
         ("CF.ADD k a", &["CF.MAKE", "CF.ADD"]),
         ("CF.ADD k a", &["CF.ADD"]),
         ("CF.ADDNX k a", &[]),
+        ("CF.ADDCOUNT k d", &["CF.ADDCOUNT"]),
         ("CF.ADDNX k b", &["CF.ADDNX"]),
         ("CF.INSERT k ITEMS c d c", &["CF.INSERT"]),
         (
@@ -37,7 +39,7 @@ fn a_replica_that_applies_the_effects_has_the_same_digest() {
         tell(&mut replica, &done);
         assert_eq!(digest(&primary), digest(&replica), "{words}");
     }
-    assert_eq!(filter(&primary).len(), 7);
+    assert_eq!(filter(&primary).len(), 8);
 }
 
 #[test]
@@ -176,6 +178,7 @@ fn short_ways_do_what_the_commands_do() {
         "200000 EXPANSION 0",
         "200000 COUNTERS 4",
         "100 WINDOW 3600",
+        "100 WINDOW 3600 COUNTERS 4",
     ];
     let names = ["CF.ADD", "CF.ADDNX", "CF.EXISTS", "CF.DEL"];
     let mut short = [0; 4];

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::windows::Pass;
+use std::collections::BTreeMap;
 
 /// Lets time pass for a primary and its replica.
 fn pass(keys: &[&FakeKey], milliseconds: u64) {
@@ -52,6 +53,104 @@ fn a_replica_forgets_the_same_items_as_the_primary() {
     step("CF.EXISTS k b", no.clone(), &[], 0);
     step("CF.EXISTS k d", no, &[], 0);
     step("CF.COMPACT k", Reply::OK, &[], 0);
+}
+
+/// The occurrences of items within a window.
+#[derive(Default)]
+struct Occurrences {
+    /// The epochs in which each item was added, the oldest first.
+    of: BTreeMap<u32, Vec<u64>>,
+}
+
+impl Occurrences {
+    /// Forgets what is older than this number of epochs.
+    fn expire(&mut self, epoch: u64, epochs: u64) {
+        for of_item in self.of.values_mut() {
+            of_item.retain(|added| added + epochs >= epoch);
+        }
+    }
+}
+
+/// A random program in one thread has exact counts, on its replica and after a dump and a load too.
+#[test]
+fn counts_are_those_within_the_window() {
+    for options in [
+        "2000 COUNTERS 8 EPOCHS 2 ERROR 0.00001 EXPANSION 0",
+        "2000 COUNTERS 4 EPOCHS 3 ERROR 0.001 EXPANSION 0",
+        "100 COUNTERS 4 EPOCHS 1 ERROR 0.001 MAXCAPACITY 3200",
+    ] {
+        let (mut primary, mut replica) = (FakeKey::default(), FakeKey::default());
+        let done = ask(
+            &mut primary,
+            &format!("CF.RESERVE k {options} WINDOW 4 SEED 7"),
+        );
+        assert_eq!(names(&done), ["CF.MAKE"], "{options}");
+        tell(&mut replica, &done);
+        let mut oracle = Occurrences::default();
+        let (mut state, mut begun, mut most, mut refused) = (1_u64, 0, 0, 0);
+        for step in 0..20_000 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            let random = (state >> 33) as u32;
+            // Some items are added far more often than others.
+            let item = (random >> 4 & 255).min(random >> 12 & 255) / 2;
+            let window = filter(&primary).window().unwrap();
+            let (epoch, epochs) = (window.epoch(), u64::from(window.epochs()));
+            oracle.expire(epoch, epochs);
+            begun = epoch;
+            let occurrences = oracle.of.entry(item).or_default();
+            let count = |occurrences: &Vec<u64>| Reply::Integer(occurrences.len() as i64);
+            let (words, reply, told) = match random % 16 {
+                0..9 => {
+                    occurrences.push(epoch);
+                    let words = format!("CF.ADDCOUNT k {item}");
+                    (words, count(occurrences), "CF.ADDCOUNT")
+                }
+                9..11 => {
+                    occurrences.push(epoch);
+                    (format!("CF.ADD k {item}"), Reply::Bool(true), "CF.ADD")
+                }
+                11 | 12 if !occurrences.is_empty() => {
+                    occurrences.remove(0);
+                    (format!("CF.DEL k {item}"), Reply::Bool(true), "CF.DEL")
+                }
+                _ => (format!("CF.COUNT k {item}"), count(occurrences), ""),
+            };
+            most = most.max(occurrences.len());
+            let done = ask(&mut primary, &words);
+            match &done.reply {
+                // Copies fill the buckets of this item, at most in the smallest filter.
+                Reply::Error(text) if told.contains("ADD") && text.contains("full of copies") => {
+                    occurrences.pop();
+                    refused += 1;
+                    assert!(done.told.is_empty(), "{options}: {words}");
+                }
+                _ => {
+                    assert_eq!(done.reply, reply, "{options}: step {step}, {words}");
+                    assert_eq!(names(&done).concat(), told, "{options}: {words}");
+                }
+            }
+            tell(&mut replica, &done);
+            pass(&[&primary, &replica], u64::from(random >> 20 & 31));
+            if step % 1000 == 0 {
+                assert_eq!(digest(&primary), digest(&replica), "{options}: step {step}");
+                let mut loaded = FakeKey::default();
+                for piece in dump(&mut primary) {
+                    load(&mut loaded, &piece);
+                }
+                assert_eq!(digest(&primary), digest(&loaded), "{options}: step {step}");
+                assert_eq!(
+                    filter(&loaded).counter_bits(),
+                    filter(&primary).counter_bits()
+                );
+            }
+        }
+        assert!(begun > 50 && most > 8, "{options}: {begun}, {most}");
+        assert!(refused < 200, "{options}: {refused}");
+        let doublings = filter(&primary).stats().doublings;
+        assert_eq!(doublings > 0, options.contains("MAX"), "{options}");
+    }
 }
 
 /// A key that was deleted comes back with its window, on replicas and in the AOF too.
