@@ -51,7 +51,7 @@ fn two_add(x: Item, is_moved: bool) -> Expires {
         })
         .outcomes(&[[0, 1], [1, 0]]);
     match is_moved {
-        true => scenario.large_with_exchanges(),
+        true => scenario.loads_only(),
         false => scenario,
     }
 }
