@@ -24,9 +24,9 @@ pub(super) struct Place<T: Kind> {
     restored: Restored,
     /// For each chunk the epoch in which it was read, if items expire.
     epochs: Vec<u64>,
-    /// The first word that no filter can have written. It may be wrong because bytes were changed,
-    /// which the checksum says first.
-    result: Result<(), SnapshotError>,
+    /// The first word that no filter can have written, and where its chunk begins. It may be wrong because
+    /// bytes were changed, which the checksum says first.
+    wrong: Option<(usize, SnapshotError)>,
 }
 
 impl<T: Lifetime> Place<T> {
@@ -47,7 +47,7 @@ impl<T: Lifetime> Place<T> {
             raw,
             restored: Restored::new(levels.first, levels.first + doublings),
             epochs,
-            result: Ok(()),
+            wrong: None,
         })
     }
 
@@ -59,7 +59,9 @@ impl<T: Lifetime> Place<T> {
         (epoch, now): (u64, Now),
         beginning: Beginning,
     ) -> Result<Filter<S, T>, SnapshotError> {
-        self.result?;
+        if let Some((_, error)) = self.wrong {
+            return Err(error);
+        }
         let restart = Restart {
             chunks: &self.epochs,
             epoch,
@@ -86,11 +88,16 @@ impl<T: Kind> assembly::Place for Place<T> {
         if let Some(then) = self.epochs.get_mut(chunk) {
             *then = epoch;
         }
-        if self.result.is_ok() {
+        // Chunks come in any order, and the error is the same in each.
+        let start = buckets.start;
+        if self.wrong.as_ref().is_none_or(|&(first, _)| start < first) {
             let then = (epoch, self.header.window.epochs.into());
-            self.result = self
+            let stored = self
                 .raw
                 .store_chunk(buckets, words, then, &mut self.restored);
+            if let Err(error) = stored {
+                self.wrong = Some((start, error));
+            }
         }
     }
 
