@@ -25,27 +25,18 @@ pub(crate) fn add<S: Store>(store: &S, args: Args<'_>) -> Answer {
 
 /// `CF.ADDCOUNT key item`
 pub(crate) fn add_count<S: Store>(store: &S, args: Args<'_>) -> Answer {
-    let &[_, key, item] = args else {
-        return Err(Reply::wrong_arity(args[0]));
-    };
-    if store.refuses_growth() {
-        return Err(Reply::OUT_OF_MEMORY);
-    }
-    let add = |kept: &Arc<S::Kept>| {
+    let add = |key: &[u8], kept: &Arc<S::Kept>, item: &[u8]| {
         let filter = filter_of(kept);
         let result = room_for_copy(store, filter, item)
             .and_then(|()| filter.insert_and_count(item, || store.wait()));
         store.added(key, kept, result.iter().map(|_| item));
-        match result {
-            Ok(count) => Ok(Reply::count(count)),
-            Err(error) => Err(full(filter, error)),
-        }
+        result
+            .map(Reply::count)
+            .map_err(|error| full(filter, error))
     };
     // A key that an insert creates has neither counters nor a window, and would soon refuse the item.
-    let missing = Err(Reply::error(
-        "ERR not found: CF.RESERVE key capacity WINDOW seconds COUNTERS 8 makes the key",
-    ));
-    store.with(key, add)?.unwrap_or(missing)
+    let missing = "ERR not found: CF.RESERVE key capacity WINDOW seconds COUNTERS 8 makes the key";
+    add_one(store, args, add, |_, _| Err(Reply::error(missing)))
 }
 
 /// `CF.ADDNX key item`
@@ -78,15 +69,29 @@ fn insert_one<S: Store>(
     args: Args<'_>,
     insert: impl Fn(&Filter, &[u8]) -> Result<bool, InsertError>,
 ) -> Answer {
+    let add = |key: &[u8], kept: &_, item: &[u8]| insert_into(store, key, kept, item, &insert);
+    add_one(store, args, add, |key, item| {
+        insert_into_new(store, key, item, &insert)
+    })
+}
+
+/// A command that adds one item, by `add`, or by `add_to_missing` if the key does not exist.
+#[inline(always)]
+pub(crate) fn add_one<S: Store>(
+    store: &S,
+    args: Args<'_>,
+    add: impl FnOnce(&[u8], &Arc<S::Kept>, &[u8]) -> Answer,
+    add_to_missing: impl FnOnce(&[u8], &[u8]) -> Answer,
+) -> Answer {
     let &[_, key, item] = args else {
         return Err(Reply::wrong_arity(args[0]));
     };
     if store.refuses_growth() {
         return Err(Reply::OUT_OF_MEMORY);
     }
-    match store.with(key, |kept| insert_into(store, key, kept, item, &insert))? {
+    match store.with(key, |kept| add(key, kept, item))? {
         Some(answer) => answer,
-        None => insert_into_new(store, key, item, &insert),
+        None => add_to_missing(key, item),
     }
 }
 

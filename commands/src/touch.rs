@@ -2,7 +2,7 @@
 
 use crate::{
     Answer, Args, Filter, Reply, Store,
-    cf::{NO_WINDOW, full, room},
+    cf::{NO_WINDOW, add_one, full, room},
     store::filter_of,
 };
 use guira::InsertError;
@@ -28,13 +28,7 @@ pub(crate) fn touch<S: Store>(store: &S, args: Args<'_>) -> Answer {
 
 /// `CF.ADDTOUCH key item`
 pub(crate) fn add_touch<S: Store>(store: &S, args: Args<'_>) -> Answer {
-    let &[_, key, item] = args else {
-        return Err(Reply::wrong_arity(args[0]));
-    };
-    if store.refuses_growth() {
-        return Err(Reply::OUT_OF_MEMORY);
-    }
-    let add = |kept: &Arc<S::Kept>| {
+    let add = |key: &[u8], kept: &Arc<S::Kept>, item: &[u8]| {
         let filter = filter_of(kept);
         let result = add_or_refresh(store, filter, item).ok_or(NO_WINDOW)?;
         let added = (result == Ok(true)).then_some(item);
@@ -42,16 +36,11 @@ pub(crate) fn add_touch<S: Store>(store: &S, args: Args<'_>) -> Answer {
         if result == Ok(false) {
             store.touched(key, kept, iter::once(item));
         }
-        match result {
-            Ok(was_absent) => Ok(Reply::Bool(was_absent)),
-            Err(error) => Err(full(filter, error)),
-        }
+        result.map(Reply::Bool).map_err(|error| full(filter, error))
     };
     // The command cannot create a key, because it does not specify a window.
-    let missing = Err(Reply::error(
-        "ERR not found: CF.RESERVE key capacity WINDOW seconds makes the key",
-    ));
-    store.with(key, add)?.unwrap_or(missing)
+    let missing = "ERR not found: CF.RESERVE key capacity WINDOW seconds makes the key";
+    add_one(store, args, add, |_, _| Err(Reply::error(missing)))
 }
 
 /// Adds `item`, or resets its time. Returns whether it was absent, or `None` if the filter has no
