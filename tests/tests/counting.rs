@@ -1,7 +1,10 @@
 //! With counters, many copies of an item occupy one slot. Of n inserts exactly n removes return
 //! true, and `count` is exact. Copies neither fill the filter nor make it grow.
 
-use crate::common::filters::{COUNTING, GROWABLE_COUNTING, most_copies, tiny_counting};
+use crate::common::{
+    filters::{COUNTING, GROWABLE_COUNTING, most_copies, tiny_counting},
+    stress::stress_time,
+};
 use guira::{BuildError, Builder, CuckooFilter, InsertError, Prefer, SnapshotDecoder};
 use rand::{
     RngExt, SeedableRng,
@@ -9,7 +12,6 @@ use rand::{
     rngs::SmallRng,
 };
 use std::{
-    env,
     sync::Barrier,
     thread,
     time::{Duration, Instant},
@@ -276,9 +278,7 @@ fn what_cannot_be_built_is_an_error() {
 #[test]
 fn skewed_items_are_counted_exactly() {
     const ITEMS: usize = 1_000;
-    let seconds =
-        env::var("GUIRA_STRESS_SECONDS").map(|seconds| seconds.parse().expect("a number"));
-    let budget = Duration::from_secs_f64(seconds.unwrap_or(1.0));
+    let budget = stress_time().unwrap_or(Duration::from_secs(1));
     let weights = (1..=ITEMS).map(|rank| (rank as f64).powf(-1.2));
     let skewed = WeightedIndex::new(weights).expect("weights");
     let rounds = [2, 4, 8, 16]

@@ -23,9 +23,9 @@ mod timed {
     pub(crate) mod violation;
 }
 
+use crate::common::stress::stress_time;
 use rand::{RngExt, rngs::SmallRng};
 use std::{
-    env,
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -38,15 +38,9 @@ const LAYOUTS: u32 = 5;
 
 /// The time for each layout, and for a round.
 fn budget() -> (Duration, Duration) {
-    match env::var("GUIRA_STRESS_SECONDS") {
-        Ok(seconds) => {
-            let seconds: u32 = seconds
-                .parse()
-                .expect("GUIRA_STRESS_SECONDS is a whole number");
-            let seconds = Duration::from_secs(seconds.into());
-            (seconds / LAYOUTS, Duration::from_secs(3))
-        }
-        Err(_) => (Duration::from_millis(600), Duration::from_millis(300)),
+    match stress_time() {
+        Some(all) => (all / LAYOUTS, Duration::from_secs(3)),
+        None => (Duration::from_millis(600), Duration::from_millis(300)),
     }
 }
 
@@ -62,7 +56,7 @@ fn tolerance(expected: f64) -> f64 {
 /// How many items the filters are for. With `GUIRA_STRESS_SECONDS`, filters that grow become large.
 fn capacities(bits: Option<u32>) -> [usize; 3] {
     match bits {
-        None if env::var_os("GUIRA_STRESS_SECONDS").is_some() => [1_000, 30_000, 1_000_000],
+        None if stress_time().is_some() => [1_000, 30_000, 1_000_000],
         _ => [60, 600, 6_000],
     }
 }

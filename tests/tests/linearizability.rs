@@ -15,23 +15,17 @@ use crate::common::{
     event::{Answer, Event},
     filters::{BITS, GROWABLE_BITS},
     round::{Report, Round},
+    stress::stress_time,
     wgl::has_order,
 };
 use rand::{RngExt, rngs::SmallRng};
-use std::{
-    env,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 /// On a busy machine, some rounds take long.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 fn budget() -> Duration {
-    Duration::from_secs(env::var("GUIRA_STRESS_SECONDS").map_or(2, |seconds| {
-        seconds
-            .parse()
-            .expect("GUIRA_STRESS_SECONDS is a whole number")
-    }))
+    stress_time().unwrap_or(Duration::from_secs(2))
 }
 
 #[test]

@@ -14,6 +14,7 @@
 //! GUIRA_STRESS_SECONDS=600 cargo test --release -p guira-tests --test all rate_limit:: -- --nocapture
 //! ```
 
+use crate::common::stress::stress_time;
 use guira::{ExpiringBuilder, ExpiringFilter, InsertError};
 use rand::{
     RngExt, SeedableRng,
@@ -21,7 +22,7 @@ use rand::{
     rngs::SmallRng,
 };
 use std::{
-    array, env, fmt,
+    array, fmt,
     ops::AddAssign,
     sync::{
         Mutex, PoisonError,
@@ -382,18 +383,9 @@ impl Round {
 
 /// The time in all, the clients and the TTL.
 fn sizes() -> (Duration, usize, Duration) {
-    match env::var("GUIRA_STRESS_SECONDS") {
-        Ok(seconds) => {
-            let seconds = seconds
-                .parse()
-                .expect("GUIRA_STRESS_SECONDS is a whole number");
-            (
-                Duration::from_secs(seconds),
-                1_000_000,
-                Duration::from_secs(1),
-            )
-        }
-        Err(_) => (
+    match stress_time() {
+        Some(all) => (all, 1_000_000, Duration::from_secs(1)),
+        None => (
             Duration::from_millis(1_800),
             20_000,
             Duration::from_millis(200),

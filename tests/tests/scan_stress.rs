@@ -19,11 +19,11 @@ mod scanned {
     pub(crate) mod snapshots;
 }
 
+use crate::common::stress::stress_time;
 use guira::{Builder, CuckooFilter, ExpiringFilter, Prefer};
 use rand::{RngExt, rngs::SmallRng};
 use scanned::{clears, expiring, patience::contended, report::Report, snapshots};
 use std::{
-    env,
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -35,15 +35,9 @@ const LAYOUTS: u32 = 5;
 
 /// The time for each layout, and for a round.
 fn budget() -> (Duration, Duration) {
-    match env::var("GUIRA_STRESS_SECONDS") {
-        Ok(seconds) => {
-            let seconds: u32 = seconds.parse().expect("GUIRA_STRESS_SECONDS is a number");
-            (
-                Duration::from_secs(seconds.into()) / LAYOUTS,
-                Duration::from_secs(2),
-            )
-        }
-        Err(_) => (Duration::from_millis(500), Duration::from_millis(100)),
+    match stress_time() {
+        Some(all) => (all / LAYOUTS, Duration::from_secs(2)),
+        None => (Duration::from_millis(500), Duration::from_millis(100)),
     }
 }
 

@@ -13,10 +13,10 @@
 use crate::common::{
     filters::{BITS, GROWABLE_BITS, GROWABLE_COUNTING},
     round::{Report, Round},
+    stress::stress_time,
 };
 use rand::{RngExt, rngs::SmallRng};
 use std::{
-    env,
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -29,16 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The time for each layout.
 fn budget() -> Duration {
-    match env::var("GUIRA_STRESS_SECONDS") {
-        Ok(seconds) => {
-            let seconds: u32 = seconds
-                .parse()
-                .expect("GUIRA_STRESS_SECONDS is a whole number");
-            let layouts = BITS.len() + GROWABLE_BITS.len() + 4;
-            Duration::from_secs(u64::from(seconds)) / layouts as u32
-        }
-        Err(_) => Duration::from_millis(400),
-    }
+    let layouts = BITS.len() + GROWABLE_BITS.len() + 4;
+    stress_time().map_or(Duration::from_millis(400), |all| all / layouts as u32)
 }
 
 fn stress(bits: u32) {

@@ -14,5 +14,6 @@ pub(crate) mod round;
 pub(crate) mod shared;
 pub(crate) mod step;
 pub(crate) mod stop;
+pub(crate) mod stress;
 pub(crate) mod wgl;
 pub(crate) mod windows;
