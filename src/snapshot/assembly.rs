@@ -162,13 +162,12 @@ impl<P: Place> Assembly<P> {
         Ok(())
     }
 
-    /// The bytes on the heap. What is kept beside the table is not counted: its pages of the table have
-    /// not been written, so the system has not provided them.
+    /// The bytes on the heap. Beside the table, kept words are not counted: the pages of the table where
+    /// they will be have not been written, so the system has not provided these.
     pub(crate) fn memory_usage(&self) -> usize {
-        let words = self.kept.iter().map(Vec::capacity).sum();
-        let kept = |words: usize| size_of::<u64>() * words;
+        let kept = || size_of::<u64>() * self.kept.iter().map(Vec::capacity).sum::<usize>();
         self.kept.capacity() * size_of::<Vec<u64>>()
-            + self.place.as_ref().map_or_else(|| kept(words), P::bytes)
+            + self.place.as_ref().map_or_else(kept, P::bytes)
     }
 
     /// Returns the table. The decoder calls this only when all chunks have arrived. Those after the
