@@ -335,6 +335,40 @@ macro_rules! changes {
 }
 pub(crate) use changes;
 
+/// Implements what a class says of its `table`. The second argument makes a filter `f` with counters in the
+/// example.
+macro_rules! slots {
+    ($class:ident, $make:literal) => {
+        #[pymethods]
+        impl $class {
+            /// The bits of the counter in each slot; 0 without counters.
+            #[getter]
+            fn counter_bits(&self) -> u32 {
+                self.table.counter_bits()
+            }
+
+            /// The number of slots in use: with counters, about the number of distinct items, and in each
+            /// epoch if they expire.
+            ///
+            #[doc = concat!("    >>> f = ", $make)]
+            ///     >>> f.update(["ani", "koel", "ani"])
+            ///     >>> len(f), f.slots_in_use
+            ///     (3, 2)
+            #[getter]
+            fn slots_in_use(&self) -> usize {
+                self.table.slots_in_use()
+            }
+
+            /// The share of absent items that are reported as present, at most, up to the capacity.
+            #[getter]
+            fn false_positive_rate(&self) -> f64 {
+                self.table.false_positive_rate()
+            }
+        }
+    };
+}
+pub(crate) use slots;
+
 /// Implements the operators of sets for a class that has their methods.
 macro_rules! operators {
     ($class:ident, $other:ty) => {

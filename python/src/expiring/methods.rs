@@ -4,7 +4,7 @@ use super::{ExpiringFilter, Other, Table, writes::Written};
 use crate::{
     arguments::{ClockKind, ExpiringSettings, Items, Seconds, Whole, since},
     batch::{Keys, Nulls},
-    common::operators,
+    common::{operators, slots},
     errors::{build_error, snapshot_error},
     estimate::Estimate,
     item::Rule,
@@ -19,6 +19,7 @@ use pyo3::{
 use std::path::PathBuf;
 
 operators!(ExpiringFilter, Other<'_>);
+slots!(ExpiringFilter, "ExpiringFilter(60, counter_bits=4)");
 
 #[pymethods]
 impl ExpiringFilter {
@@ -589,24 +590,6 @@ impl ExpiringFilter {
     #[getter]
     fn max_capacity(&self) -> usize {
         self.table.max_capacity()
-    }
-
-    /// The share of absent items that are reported as present, at most, up to the capacity.
-    #[getter]
-    fn false_positive_rate(&self) -> f64 {
-        self.table.false_positive_rate()
-    }
-
-    /// The bits of the counter in each slot; 0 without counters.
-    #[getter]
-    fn counter_bits(&self) -> u32 {
-        self.table.counter_bits()
-    }
-
-    /// The number of slots in use: with counters, about the number of distinct items in each epoch.
-    #[getter]
-    fn slots_in_use(&self) -> usize {
-        self.table.slots_in_use()
     }
 
     /// The share of slots in use, from 0 to 1.

@@ -3,7 +3,7 @@
 use super::{Filter, Other};
 use crate::{
     arguments::{Items, Preference, Settings, Whole},
-    common::operators,
+    common::{operators, slots},
     errors::{build_error, snapshot_error},
     estimate::Estimate,
     snapshot,
@@ -13,6 +13,7 @@ use pyo3::{prelude::*, types::PyBytes};
 use std::{path::PathBuf, time::Duration};
 
 operators!(Filter, Other<'_>);
+slots!(Filter, "Filter(100, counter_bits=4)");
 
 #[pymethods]
 impl Filter {
@@ -278,29 +279,6 @@ impl Filter {
         format!(
             "Filter(capacity={capacity}, false_positive_rate={rate:.3e}, items='{items}', len={len})"
         )
-    }
-
-    /// The bits of the counter in each slot; 0 without counters.
-    #[getter]
-    fn counter_bits(&self) -> u32 {
-        self.table.counter_bits()
-    }
-
-    /// The number of slots in use: with counters, about the number of distinct items.
-    ///
-    ///     >>> f = Filter(100, counter_bits=4)
-    ///     >>> f.update(["ani", "koel", "ani"])
-    ///     >>> len(f), f.slots_in_use
-    ///     (3, 2)
-    #[getter]
-    fn slots_in_use(&self) -> usize {
-        self.table.slots_in_use()
-    }
-
-    /// The share of absent items that are reported as present, at most, up to the capacity.
-    #[getter]
-    fn false_positive_rate(&self) -> f64 {
-        self.table.false_positive_rate()
     }
 }
 
