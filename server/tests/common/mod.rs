@@ -7,7 +7,8 @@ pub(crate) mod dump;
 
 use redis::{Connection, FromRedisValue, RedisError, Value};
 use std::{
-    io::{BufRead, BufReader, Read, Seek, Write},
+    fs,
+    io::{BufRead, BufReader, Read, Write},
     net::{Shutdown, SocketAddr, TcpStream},
     process::{Child, Command, ExitStatus, Stdio},
     time::{Duration, Instant},
@@ -105,12 +106,10 @@ impl Server {
     /// Starts a server by a command with `--log info` and `--metrics`, on a free port. Returns the
     /// address of its metrics.
     pub(crate) fn spawn_with_metrics(command: &mut Command) -> (Self, SocketAddr) {
-        let mut log = tempfile::tempfile().expect("a file can be made");
-        let server = Self::spawn(command.stderr(log.try_clone().expect("it can be shared")));
-        let mut text = String::new();
-        log.rewind()
-            .and_then(|()| log.read_to_string(&mut text))
-            .expect("it can be read");
+        let log = tempfile::NamedTempFile::new().expect("a file can be made");
+        // Each has a position of its own: the server may still write.
+        let server = Self::spawn(command.stderr(log.reopen().expect("it can be opened")));
+        let text = fs::read_to_string(log.path()).expect("it can be read");
         let address = text
             .split("metrics are shown address=")
             .nth(1)
