@@ -141,7 +141,7 @@ mod linux {
             items.to_string(),
             format!(
                 "{} bits × {}",
-                filter.fingerprint_bits(),
+                filter.fingerprint_bits() - filter.stats().doublings,
                 filter.bucket_slots()
             ),
             format!("{:.2} GB", filter.memory_usage() as f64 / 1e9),

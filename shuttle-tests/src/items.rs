@@ -42,13 +42,13 @@ impl Items {
 
 /// A hash whose fingerprint differs from that of every other `nth` below 64, in any layout. The
 /// scheduler chooses the other bits. A fixed filter uses the 9 lowest bits, among others, and a
-/// filter that can grow uses those from 31 to 39.
+/// filter that grows from 4 buckets uses those from 54 to 62.
 #[must_use]
 pub fn hash(nth: u64) -> u64 {
     assert!(nth < 64, "six bits tell the hashes apart");
     let (random, low) = (thread_rng().next_u64(), 1 + below(7) as u64);
     let own = nth << 3 | low;
-    random & !(0x1ff | 0x1ff << 31) | own | own << 31
+    random & !(0x1ff | 0x1ff << 54) | own | own << 54
 }
 
 /// True with a probability of 1 in `of`. The scheduler decides.

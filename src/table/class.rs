@@ -29,16 +29,22 @@ impl Class {
     ///
     /// A fingerprint has the m/2 pairs of [`alternate`], ordered by their lower buckets. The high
     /// bits of the hash choose a pair, so P and Q need not be compared. The low bits of the hash are
-    /// the fingerprint.
+    /// the fingerprint. In a growable filter, which may use all of 40 bits, a large number of pairs would
+    /// leave the highest of them nearly equal within a pair, so what is left of the hash by the choice
+    /// of the pair is the fingerprint.
     #[inline(always)]
     pub(crate) fn of_hash<L: Layout>(
         hash: u64,
         fingerprints: Fingerprints<L>,
         buckets: usize,
     ) -> Self {
-        let fingerprint = fingerprints.of_hash(hash);
+        let (pair, rest) = scale(hash, buckets / 2);
+        let fingerprint = fingerprints.of(if L::GROWS {
+            rest >> L::LARGEST.leading_zeros()
+        } else {
+            hash
+        });
         let half = half_sum(fingerprint, buckets);
-        let pair = scale(hash, buckets / 2);
         // The buckets of the first pairs add up to s, those of the others to s + m. A branch would be
         // unpredictable.
         let wraps = pair > half;
@@ -109,15 +115,15 @@ impl Class {
     }
 }
 
-/// The fingerprints of a filter: the low bits of hashes. If the number of fingerprints is not a power
-/// of two, they are the low 32 bits of hashes, scaled onto the range of fingerprints.
+/// The fingerprints of a filter: bits that are uniform among the items of a pair. If the number of
+/// fingerprints is not a power of two, they are 32 bits, scaled onto the range of fingerprints.
 ///
 /// A growable filter of f bits has fingerprints of 40 bits, whose 40 - f lowest are 0. The 9
 /// highest bits are never all 0, so a stored fingerprint is never 0 at any level: a slot that holds
 /// 0 is empty.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fingerprints<L> {
-    /// The bits of a hash that are used.
+    /// The bits that are used.
     mask: u64,
     layout: PhantomData<L>,
 }
@@ -137,12 +143,12 @@ impl<L: Layout> Fingerprints<L> {
     /// Smaller fingerprints are raised to the smallest one, so some fingerprints are twice as likely
     /// as others.
     #[inline(always)]
-    fn of_hash(self, hash: u64) -> Fingerprint {
+    fn of(self, bits: u64) -> Fingerprint {
         if const { !(L::LARGEST + 1).is_power_of_two() } {
-            let scaled = ((hash & u64::from(u32::MAX)) * L::LARGEST) >> 32;
+            let scaled = ((bits & u64::from(u32::MAX)) * L::LARGEST) >> 32;
             return Fingerprint::new(1 + scaled);
         }
-        let low = hash & self.mask;
+        let low = bits & self.mask;
         Fingerprint::new(if low >= Self::LEAST {
             low
         } else {
@@ -160,10 +166,12 @@ impl<L: Layout> Fingerprints<L> {
 }
 
 /// `hash` scaled onto `0..buckets` (Lemire, *Fast random integer generation in
-/// an interval*, 2019, §4, without the rejection).
+/// an interval*, 2019, §4, without the rejection), and the rest: where in the interval of all hashes with
+/// this result it is, from 0 to 2^64.
 #[inline(always)]
-const fn scale(hash: u64, buckets: usize) -> usize {
-    ((hash as u128 * buckets as u128) >> 64) as usize
+const fn scale(hash: u64, buckets: usize) -> (usize, u64) {
+    let product = hash as u128 * buckets as u128;
+    ((product >> 64) as usize, product as u64)
 }
 
 /// The other bucket of the pair, for any even number m of buckets: (s - b) mod m is its own inverse.
@@ -185,10 +193,8 @@ pub(crate) const fn alternate(fingerprint: Fingerprint, bucket: usize, buckets: 
 /// onto the numbers below m/2.
 #[inline(always)]
 const fn half_sum(fingerprint: Fingerprint, buckets: usize) -> usize {
-    scale(
-        fingerprint.bits().wrapping_mul(0x9e37_79b9_7f4a_7c15),
-        buckets / 2,
-    )
+    let mixed = fingerprint.bits().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    scale(mixed, buckets / 2).0
 }
 
 #[cfg(test)]

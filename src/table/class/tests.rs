@@ -55,7 +55,7 @@ proptest! {
         at: u64,
     ) {
         let buckets = 2 * pairs;
-        let bucket = scale(at, buckets);
+        let bucket = scale(at, buckets).0;
         let other = alternate(Fingerprint::new(fingerprint), bucket, buckets);
         prop_assert!(other < buckets);
         prop_assert_eq!(alternate(Fingerprint::new(fingerprint), other, buckets), bucket);
@@ -86,9 +86,9 @@ fn the_ends_of_the_hash_range_are_in_range() {
         }
     }
     let (fingerprints, largest) = fixed::<F10x6>();
-    assert_eq!(fingerprints.of_hash(0), Fingerprint::new(1));
-    assert_eq!(fingerprints.of_hash(u64::MAX), Fingerprint::new(largest));
-    assert_eq!(scale(u64::MAX, 1000), 999);
+    assert_eq!(fingerprints.of(0), Fingerprint::new(1));
+    assert_eq!(fingerprints.of(u64::MAX), Fingerprint::new(largest));
+    assert_eq!(scale(u64::MAX, 1000).0, 999);
 }
 
 /// A pair of one bucket would hold half as much.
@@ -136,8 +136,7 @@ fn fingerprints_are_uniform_and_never_zero() {
     for seed in [0, 42] {
         let state = SeededState::new(seed);
         let (fingerprints, _) = fixed::<F10x6>();
-        let values =
-            (0..HASHES).map(|item| fingerprints.of_hash(state.hash_one(item)).bits() as usize);
+        let values = (0..HASHES).map(|item| fingerprints.of(state.hash_one(item)).bits() as usize);
         let histogram = histogram(1024, values);
         assert_eq!(histogram[0], 0, "fingerprint 0 means an empty slot");
         let deviation = deviation_from_uniform(&histogram[2..]);
@@ -147,20 +146,48 @@ fn fingerprints_are_uniform_and_never_zero() {
     }
 }
 
+/// Hashes are uniform within one pair, too, and its fingerprints must be, in what words of any level have
+/// of them. The more pairs there are, the fewer bits of a hash they leave.
+#[test]
+fn fingerprints_of_a_pair_are_uniform() {
+    const BITS: u32 = 10;
+    let state = SeededState::new(42);
+    let numbers = [1 << 10, 3 << 22, 1 << 24, 123_456_789, 1 << 31];
+    for pairs in numbers.into_iter().filter(|&it| it <= MAX_PAIRS as u64) {
+        let hashes = u64::MAX / pairs;
+        for first in Growing::MAX_LEVEL - 10..Growing::MAX_LEVEL {
+            let fingerprints = Fingerprints::<Growing>::new(first);
+            let values = (0..HASHES).map(|item| {
+                let offset = u128::from(state.hash_one(item)) * u128::from(hashes) >> 64;
+                let hash = pairs / 3 * hashes + offset as u64;
+                let class = Class::of_hash(hash, fingerprints, 2 * pairs as usize);
+                class.fingerprint.bits() as usize >> (40 - BITS)
+            });
+            let histogram = histogram(1 << BITS, values);
+            // Raised fingerprints are there twice.
+            let deviation = deviation_from_uniform(&histogram[4..]);
+            assert!(
+                deviation.abs() < 4.0,
+                "{pairs} pairs, from {first}: {deviation}"
+            );
+        }
+    }
+}
+
 /// Scaled onto as many as there are, which is no power of two.
 #[test]
 fn fingerprints_of_semi_sorted_words_are_uniform_and_never_zero() {
     fn check<L: Layout>() {
         let fingerprints = Fingerprints::<L>::new(0);
         let state = SeededState::new(42);
-        let of_item = |item: u64| fingerprints.of_hash(state.hash_one(item)).bits();
+        let of_item = |item: u64| fingerprints.of(state.hash_one(item)).bits();
         assert!((0..HASHES).all(|item| (1..=L::LARGEST).contains(&of_item(item))));
         let values = (0..HASHES).map(|item| of_item(item) as usize);
         let histogram = histogram(L::LARGEST as usize + 1, values);
         // Where the low bits are taken as they are, 1 is twice as likely.
         let deviation = deviation_from_uniform(&histogram[2..]);
         assert!(deviation.abs() < 4.0, "{deviation}");
-        let ends = [0, u64::MAX].map(|hash| fingerprints.of_hash(hash).bits());
+        let ends = [0, u64::MAX].map(|hash| fingerprints.of(hash).bits());
         assert_eq!(ends, [1, L::LARGEST]);
     }
     check::<S8x6>();
@@ -213,7 +240,7 @@ fn bucket_and_fingerprint_are_independent() {
     let state = SeededState::new(42);
     let values = (0..HASHES).map(|item| {
         let hash = state.hash_one(item);
-        scale(hash, 32) * 32 + (fixed::<F10x6>().0.of_hash(hash).bits() as usize) % 32
+        scale(hash, 32).0 * 32 + (fixed::<F10x6>().0.of(hash).bits() as usize) % 32
     });
     // Residue 0 has one fingerprint less, and residue 1 that one's items. Leave them out.
     let histogram = histogram(1024, values);
@@ -232,7 +259,7 @@ fn fingerprints_last_until_the_last_level() {
     let state = SeededState::new(42);
     for first in [0, 13, 22, 30] {
         let fingerprints = Fingerprints::<Growing>::new(first);
-        let all = || (0..HASHES).map(|item| fingerprints.of_hash(state.hash_one(item)).bits());
+        let all = || (0..HASHES).map(|item| fingerprints.of(state.hash_one(item)).bits());
         assert!(all().all(|it| it >> 31 != 0 && it < 1 << 40));
         assert!(all().all(|it| it.trailing_zeros() >= first));
         let planes = 1 << (31 - first).min(10);
