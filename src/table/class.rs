@@ -29,9 +29,10 @@ impl Class {
     ///
     /// A fingerprint has the m/2 pairs of [`alternate`], ordered by their lower buckets. The high
     /// bits of the hash choose a pair, so P and Q need not be compared. The low bits of the hash are
-    /// the fingerprint. In a growable filter, which may use all of 40 bits, a large number of pairs would
-    /// leave the highest of them nearly equal within a pair, so what is left of the hash by the choice
-    /// of the pair is the fingerprint.
+    /// the fingerprint.
+    ///
+    /// In a growable filter the fingerprint is what the choice of the pair leaves of the hash. The highest
+    /// of the 40 low bits would be nearly equal within a pair, if there are many pairs.
     #[inline(always)]
     pub(crate) fn of_hash<L: Layout>(
         hash: u64,
@@ -166,8 +167,8 @@ impl<L: Layout> Fingerprints<L> {
 }
 
 /// `hash` scaled onto `0..buckets` (Lemire, *Fast random integer generation in
-/// an interval*, 2019, §4, without the rejection), and the rest: where in the interval of all hashes with
-/// this result it is, from 0 to 2^64.
+/// an interval*, 2019, §4, without the rejection), and the rest. The rest is the place of the hash among
+/// those with the same result, from 0 to 2^64.
 #[inline(always)]
 const fn scale(hash: u64, buckets: usize) -> (usize, u64) {
     let product = hash as u128 * buckets as u128;

@@ -158,7 +158,7 @@ fn fingerprints_of_a_pair_are_uniform() {
         for first in Growing::MAX_LEVEL - 10..Growing::MAX_LEVEL {
             let fingerprints = Fingerprints::<Growing>::new(first);
             let values = (0..HASHES).map(|item| {
-                let offset = u128::from(state.hash_one(item)) * u128::from(hashes) >> 64;
+                let offset = (u128::from(state.hash_one(item)) * u128::from(hashes)) >> 64;
                 let hash = pairs / 3 * hashes + offset as u64;
                 let class = Class::of_hash(hash, fingerprints, 2 * pairs as usize);
                 class.fingerprint.bits() as usize >> (40 - BITS)
