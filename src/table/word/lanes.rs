@@ -87,6 +87,15 @@ impl Lanes {
         }
     }
 
+    /// The sum of the numbers in all slots, which must fit one slot.
+    ///
+    /// The multiplication adds them up in the last slot, and nothing is carried into it.
+    #[inline(always)]
+    pub(crate) const fn sum_of_slots(&self, numbers: u64) -> u64 {
+        let last = self.distance * (self.slots as u32 - 1);
+        numbers.wrapping_mul(self.ones) >> last & self.largest
+    }
+
     /// Rejects, at compile time, lanes that overlap or do not fit.
     const fn check(&self) {
         assert!(self.slots >= 1 && self.slots <= MAX_PACKED_SLOTS);
@@ -140,9 +149,15 @@ pub(crate) trait Masks: PackedLayout {
 
     /// Rejects, at compile time, a layout whose parts overlap or do not fit.
     const CHECKED: () = {
+        // Nothing but a fingerprint is in a slot.
+        let alone = Self::FINGERPRINT_BITS == Self::LEVELS[0].bits;
         let mut level = 0;
         while level < Self::LEVELS.len() {
             Self::LEVELS[level].check();
+            // A sum of copies fits one slot: those of a word, and of both if copies expire.
+            let words = if Self::TAG_BITS == 0 { 1 } else { 2 };
+            let copies = words * (Self::LEVELS[level].slots << Self::COUNTER_BITS);
+            assert!(alone || copies as u64 <= Self::LEVELS[level].largest);
             level += 1;
         }
         assert!((!Self::PAYLOAD).count_ones() >= 4 + Self::PHASE_BITS);
@@ -151,7 +166,6 @@ pub(crate) trait Masks: PackedLayout {
         assert!(!Self::HAS_PHASE && Self::LEVELS.len() == 1 || Self::LEVELS.len() == LEVELS);
         assert!(!Self::HAS_PHASE || LEVELS == 1 << (Self::PHASE_BITS - 1));
         // Tags and counters are compared in place, with a bit above them for the carry.
-        let alone = Self::FINGERPRINT_BITS == Self::LEVELS[0].bits;
         assert!(alone || Self::FINGERPRINT_BITS > Self::LAST_LEVEL + 1);
         assert!(alone || Self::PAYLOAD >> 63 == 0);
     };

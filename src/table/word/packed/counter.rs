@@ -8,9 +8,9 @@
 //! An insert adds a repeat to an unmarked slot of its single that has room, and a remove takes one away.
 //! Under a mark only a remove changes the repeats.
 
-use super::{Bits, Bucket, Mark, Minus, Packed, Phases};
+use super::{Bits, Bucket, Mark, Minus, Packed, Phases, tag::Places};
 use crate::table::{
-    entry::{Entry, Fingerprint},
+    entry::Entry,
     word::{
         Hint,
         lanes::{Lanes, Masks, PackedLayout, fingerprint_of, single_of},
@@ -28,8 +28,14 @@ impl<L: PackedLayout> Packed<L> {
     /// True if any slot of either word holds copies like this single, if both words are settled.
     #[inline(always)]
     pub(super) fn either_has(p: Bits, q: Bits, single: Entry, hint: Hint) -> bool {
-        let places = Self::counters_at(hint);
-        let broadcast = Self::stored_at(hint, single) * places.ones;
+        let stored = Self::stored_at(hint, single);
+        Self::either_stores(p, q, stored, Self::counters_at(hint))
+    }
+
+    /// True if any slot of either word has `stored` in these places, if both words are settled.
+    #[inline(always)]
+    pub(super) fn either_stores(p: Bits, q: Bits, stored: u64, places: &Places) -> bool {
+        let broadcast = stored * places.ones;
         #[cfg(target_feature = "sse2")]
         if !L::HAS_PHASE && matches!(L::LEVELS[0].distance, 16 | 32) {
             let words = set_i64_m128i(q.0 as i64, p.0 as i64);
@@ -107,14 +113,17 @@ impl<L: PackedLayout> Packed<L> {
 
     /// The number of copies like this single in unmarked slots.
     pub(super) fn counted(self, single: Entry) -> usize {
-        let matches = self.unmarked_with(single);
         let top = self.lanes().bits - L::COUNTER_BITS - 1;
-        let copies = |slot: usize| {
-            let is_match = matches >> (self.lanes().distance * slot as u32 + top) & 1 != 0;
-            let entry = self.entry_in(slot, Fingerprint::NONE);
-            if is_match { Self::copies_of(entry) } else { 0 }
-        };
-        (0..self.slots()).map(copies).sum()
+        self.copies_in(self.unmarked_with(single) >> top)
+    }
+
+    /// The number of copies in the slots whose bits 0 are given. A branch would be unpredictable.
+    #[inline(always)]
+    pub(super) fn copies_in(self, slots: u64) -> usize {
+        let lanes = self.lanes();
+        let counters = self.bits >> (lanes.bits - L::COUNTER_BITS);
+        let repeats = counters & (slots * L::MOST_REPEATS);
+        lanes.sum_of_slots(slots + repeats) as usize
     }
 
     /// The whole entry of the lowest unmarked slot with copies like this single.

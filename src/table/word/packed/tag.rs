@@ -477,10 +477,11 @@ impl<L: PackedLayout> Packed<L> {
     #[inline]
     pub(crate) fn count_live(self, fingerprint: Fingerprint, now: Now) -> usize {
         let live = self.unmarked_of(fingerprint, now, true);
-        if L::COUNTS {
-            return self.entries(live, fingerprint).map(Self::copies_of).sum();
+        if !L::COUNTS {
+            return live.count_ones() as usize;
         }
-        live.count_ones() as usize
+        let top = self.lanes().bits - L::TAG_BITS - L::COUNTER_BITS - 1;
+        self.copies_in(live >> top)
     }
 
     /// True if an unmarked slot holds a live copy of `fingerprint`.

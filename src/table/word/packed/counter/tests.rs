@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::table::{
+    entry::Fingerprint,
     layout::{
         C8x5, C11x4, C12x3, C16x3, C22x2, C26x2, EC8x4, EC9x3, EC13x3, EC19x2, EC23x2,
         GrowingCounting, GrowingExpiringCounting, Lanes,
