@@ -128,6 +128,10 @@ pub enum Fault {
     CountWrongStripe,
     /// count does not look whether it is still the same epoch.
     CountNoSecondNow,
+    /// insert_and_count takes the other word as it was before the exchange.
+    InsertCountsEarly,
+    /// insert_and_count does not validate the version.
+    InsertCountsNoValidate,
     /// insert_unique claims without a reservation.
     UniqueNoReservation,
     /// All calls of insert_unique use one token.
@@ -393,6 +397,8 @@ impl Fault {
             | Self::InsertNoSecondNow
             | Self::InsertOnceMore
             | Self::InsertOverlooksDeath
+            | Self::InsertCountsEarly
+            | Self::InsertCountsNoValidate
             | Self::MergeNoSecondNow
             | Self::UnionBlindly
             | Self::UnionBesideMarksBlindly

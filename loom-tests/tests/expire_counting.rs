@@ -30,8 +30,55 @@ fn two_inserts(now: usize, before: usize) -> Counts {
             assert_eq!(filter.ages_at_rest(x), ages, "{AGES}");
             assert_eq!(results.iter().max(), Some(&2), "{COUNT}");
         })
-        .outcomes(&[[1, 2], [2, 1], [2, 2]])
-        .least_bound(3)
+        .outcomes(&[[1, 2], [2, 1]])
+
+}
+
+/// Two inserts into different words. The second one makes room there, so the first one may have seen both
+/// words as full as each other.
+fn inserts_into_both_words() -> Counts {
+    let (x, y, z) = (even(0), even(1), even(2));
+    let insert = move |filter: &ExpiringCounting<2>| {
+        filter.insert_and_count(x).expect("there is room")
+    };
+    Scenario::new("two inserts into different words", move || {
+        ExpiringCounting::new(1, &[&[(y, 1)], &[(z, 1)]])
+    })
+    .thread(insert)
+    .thread(move |filter| {
+        assert!(filter.remove(z), "{PRESENT}");
+        insert(filter)
+    })
+    .law(move |filter, results| {
+        assert_eq!(filter.ages_at_rest(x), [0, 0], "{AGES}");
+        assert_eq!(results.iter().max(), Some(&2), "{COUNT}");
+    })
+    .outcomes(&[[1, 2], [2, 1], [2, 2]])
+}
+
+/// An insert beside an older copy in Q, which goes to P, back, and to P again: each word is empty twice.
+fn insert_beside_three_moves() -> Counts {
+    let x = even(0);
+    Scenario::new("insert, three moves of an older copy", move || {
+        ExpiringCounting::new(1, &one(Q, &[(x, 0)]))
+    })
+    .thread(move |filter| {
+        let count = filter.insert_and_count(x).expect("there is room");
+        assert_eq!(count, 2, "{COUNT}");
+        count
+    })
+    .thread(move |filter| {
+        for from in [Q, P, Q] {
+            filter.relocate(x, 0, from);
+        }
+        0_usize
+    })
+    .law(move |filter, _| assert_eq!(filter.ages_at_rest(x), [0, 1], "{AGES}"))
+    .mains(&[0])
+    .large()
+    .large()
+    .loads_only()
+    .outcomes(&[[2, 0]])
 }
 
 /// An epoch begins during an insert, and copies that it might have joined expire.
@@ -80,7 +127,11 @@ fn insert_while_an_epoch_begins() -> Scenario<ExpiringCounting<3, 2>> {
             &[&[(x, 0)], &[(odd(0), 1), (odd(1), 1), (odd(2), 1)]],
         )
     })
-    .thread(move |filter| filter.insert(x).is_ok())
+    .thread(move |filter| {
+        let count = filter.insert_and_count(x).expect("there is room");
+        assert_eq!(count, 2, "{COUNT}");
+        true
+    })
     .thread(move |filter| {
         let begun = filter.advance();
         filter.insert(y).expect("there is room");
@@ -125,7 +176,8 @@ fn insert_beside_a_move(from: usize, seen: u64) -> Counts {
         ExpiringCounting::new(1, &one(from, &[(x, seen), (x, seen)]))
     })
     .thread(move |filter| {
-        filter.insert(x).expect("there is room");
+        let count = filter.insert_and_count(x).expect("there is room");
+        assert_eq!(count, 3, "{COUNT}");
         find(filter, x)
     })
     .thread(move |filter| {
@@ -228,6 +280,12 @@ fn inserts_of_one_epoch_share_a_slot() {
 }
 
 #[test]
+fn an_insert_counts_all_copies_at_one_moment() {
+    inserts_into_both_words().holds();
+    insert_beside_three_moves().holds();
+}
+
+#[test]
 fn an_insert_does_not_join_copies_that_expire() {
     for bucket in ENDS {
         insert_beside_a_sweep(bucket).holds();
@@ -264,6 +322,13 @@ fn one_copy_is_removed_or_refreshed() {
 #[test]
 fn a_lookup_finds_what_is_left_of_a_full_word() {
     removes_in_a_full_word().holds();
+}
+
+#[test]
+fn if_an_insert_counts_words_of_different_moments_it_fails() {
+    inserts_into_both_words().must_fail(Fault::InsertCountsEarly, COUNT);
+    inserts_into_both_words().must_fail(Fault::NoFence, COUNT);
+    insert_beside_three_moves().must_fail(Fault::InsertCountsNoValidate, COUNT);
 }
 
 #[test]

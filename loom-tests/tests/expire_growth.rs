@@ -9,6 +9,7 @@ use guira_loom_tests::{
 };
 
 const BACK: &str = "an expired item is back";
+const COUNT: &str = "wrong count";
 const LEFT: &str = "a dead copy is left in a step that has been swept";
 const LOST: &str = "lost from the snapshot";
 const OLD: &str = "a copy is older than the call that made it young";
@@ -83,6 +84,26 @@ fn insert() -> Grows {
     })
     .law(move |filter, _| assert!(is_live(filter, x), "{LIVE}"))
     .outcomes(&[[1, 1]])
+}
+
+/// Both words of the item are split while it is inserted and counted, beside an older copy.
+fn insert_and_count(low: u64) -> Grows {
+    let x = ending(low, 0);
+    let name = format!("insert and count of {low:03b}, two splits");
+    Grows::new(&name, move || growing(1, Q, &[(x, 0)]))
+        .thread(move |filter| {
+            let count = filter.insert_and_count(x).expect("there is room");
+            assert_eq!(count, 2, "{COUNT}");
+            true
+        })
+        .thread(move |filter| {
+            for bucket in ENDS {
+                filter.split(x, bucket, 0);
+            }
+            true
+        })
+        .law(move |filter, _| assert_eq!(filter.ages_at_rest(x), [0, 1], "{REST}"))
+        .outcomes(&[[1, 1]])
 }
 
 fn unique(filter: &Filter, item: Item) -> usize {
@@ -225,6 +246,13 @@ fn a_lookup_finds_a_live_item_while_its_word_is_split() {
 #[test]
 fn an_insert_into_a_word_that_is_split_keeps_its_time() {
     insert().holds();
+}
+
+#[test]
+fn an_insert_counts_all_copies_while_their_words_are_split() {
+    for low in [GOES, GOES_LATER] {
+        insert_and_count(low).holds();
+    }
 }
 
 #[test]

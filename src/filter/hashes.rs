@@ -76,8 +76,7 @@ impl<S, T: Lifetime> Filter<S, T> {
     /// As [`insert`](Self::insert).
     #[inline]
     pub fn insert_and_count_hash(&self, hash: u64) -> Result<usize, InsertError> {
-        self.insert_hash(hash)?;
-        Ok(self.count_hash(hash))
+        self.raw_for_write().insert_and_count(hash)
     }
 
     /// [`insert_unique`](Self::insert_unique) with a hash.

@@ -196,8 +196,7 @@ impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32, const COUNTER: u32
     ///
     /// As `ExpiringFilter::insert`.
     pub fn insert_and_count(&self, item: Item) -> Result<usize, InsertError> {
-        self.0.insert(item.0)?;
-        Ok(self.0.count(item.0))
+        self.0.insert_and_count(item.0)
     }
 
     /// `ExpiringFilter::insert_unique`.

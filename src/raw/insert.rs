@@ -1,10 +1,10 @@
-//! insert: claims an empty slot, or makes one.
+//! insert, and insert_and_count: claims an empty slot, or makes one.
 //!
 //! | promise | a slot is claimed once; after an error nothing was added |
 //! |---|---|
 //! | how | DESIGN, section 4, "insert" |
-//! | why | PROOF, section 6, section 8 |
-//! | checked by | insert, visible, growth_insert, expire_insert |
+//! | why | PROOF, section 6, section 8, section 15 |
+//! | checked by | insert, visible, growth_insert, expire_insert, expire_counting |
 //! | break it | `cargo xtask break ClaimUnchecked` |
 
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
@@ -16,12 +16,14 @@ use crate::{
     fault::faulty,
     memory::Storage,
     step::Step,
+    sync,
     table::{
         class::Class,
         entry::Entry,
         layout::{Layout, Word},
+        loaded::Loaded,
         time::{Moment, Time},
-        word::Bucket,
+        word::{Bits, Bucket, Hint},
     },
 };
 use std::hint::select_unpredictable;
@@ -53,6 +55,72 @@ impl<L: Layout> RawFilter<L> {
         self.insert_uncounted(self.class(hash))?;
         count.add(1);
         Ok(())
+    }
+
+    /// [`insert`](Self::insert), and then [`count`](Self::count), by hash. It is not inlined, so the compiler
+    /// saves only registers that the code of this layout uses.
+    #[inline(never)]
+    pub(crate) fn insert_and_count_hash(&self, hash: u64) -> Result<usize, InsertError> {
+        self.insert_and_count(self.class(hash))
+    }
+
+    /// If both words were settled when they were loaded, the exchange says that one of them is the same. If
+    /// the other one still is, and the version, the number is that of all copies at the exchange.
+    #[inline(always)]
+    pub(crate) fn insert_and_count(&self, class: Class) -> Result<usize, InsertError> {
+        let len = self.len.to_add();
+        let now = self.time.now();
+        let version = self.versions.of(class).observe();
+        let entry = now.entry(class.fingerprint);
+        let mut others = None;
+        let plus = |one, other, _, hint| {
+            let (in_other, new, copies) =
+                now.plus_and_count(one, other, class.fingerprint, hint)?;
+            others = copies;
+            Some((in_other, new))
+        };
+        let are_together = |[one, other]: [Loaded<'_, L>; 2], in_other| {
+            // Of two calls that add to different words one sees the other's copy.
+            sync::fence_after_exchange();
+            let beside = select_unpredictable(in_other, one, other);
+            let is_same = faulty!(beside.is_same_now(), InsertCountsEarly => true);
+            is_same & faulty!(version.validate(), InsertCountsNoValidate => true)
+        };
+        let together = match self.claim_by(class, entry, plus, are_together) {
+            Some(together) => together,
+            None => {
+                self.insert_by_relocation(class, entry)
+                    .map_err(|error| self.count_failure(error))?;
+                false
+            }
+        };
+        let in_time = self.time.is_still(now);
+        let in_time = faulty!(in_time, InsertNoSecondNow => true);
+        if let Some(others) = others
+            && together & in_time
+        {
+            len.add(1);
+            self.table.split_some();
+            return Ok(others + 1);
+        }
+        self.count_beside_writers(class, now, in_time)
+    }
+
+    /// Ends an [`insert_and_count`](Self::insert_and_count) that has added its copy at the moment `then`.
+    #[cold]
+    fn count_beside_writers(
+        &self,
+        class: Class,
+        then: Now<L>,
+        in_time: bool,
+    ) -> Result<usize, InsertError> {
+        if !in_time {
+            self.put_too_early(class, then)?;
+        }
+        self.len.add(1);
+        self.table.split_some();
+        sync::fence_after_exchange();
+        Ok(self.count(class))
     }
 
     /// [`insert`](Self::insert) without counting, for callers that count the item themselves.
@@ -189,27 +257,39 @@ impl<L: Layout> RawFilter<L> {
 
     #[inline(always)]
     fn claim_inline(&self, class: Class, entry: Entry) -> bool {
+        let plus = Word::<L>::plus_in_emptier;
+        self.claim_by(class, entry, plus, |_, _| {}).is_some()
+    }
+
+    /// Claims a slot for `entry` where `plus` says. If that succeeds, the result is what `claimed` makes of
+    /// both words as they were loaded; it learns whether the second one was claimed in.
+    #[inline(always)]
+    fn claim_by<'a, T>(
+        &'a self,
+        class: Class,
+        entry: Entry,
+        mut plus: impl FnMut(Bits, Bits, Entry, Hint) -> Option<(bool, Bits)>,
+        claimed: impl FnOnce([Loaded<'a, L>; 2], bool) -> T,
+    ) -> Option<T> {
         let view = self.table.view();
         loop {
             let (one, other, hint) = view.load_pair_for_claim(class);
             let claim = faulty!(
-                Word::<L>::plus_in_emptier(one.bits, other.bits, entry, hint),
+                plus(one.bits, other.bits, entry, hint),
                 CountMarked => wrong::plus_in_marked::<L>([one, other], entry, hint)
             );
             let claim = faulty!(
                 claim,
                 CountAnyTag => wrong::plus_in_any_epoch::<L>([one, other], entry, hint)
             );
-            let Some((in_other, new)) = claim else {
-                return false;
-            };
+            let (in_other, new) = claim?;
             // A branch would be unpredictable.
             let into = select_unpredictable(in_other, other, one);
             if into.replace_bits(Step::Claim, new) {
                 if L::COUNTER_BITS != 0 {
                     self.note_added(into.word(), into.decode(new));
                 }
-                return true;
+                return Some(claimed([one, other], in_other));
             }
         }
     }

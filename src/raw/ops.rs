@@ -63,6 +63,9 @@ macro_rules! operations {
                 fn remove_all(bool) -> ();
             }
             others {
+                fn insert_and_count(hash: u64) -> Result<usize, InsertError> =
+                    raw => raw.insert_and_count_hash(hash);
+
                 fn first_in_flight(hashes: &[u64]) -> InFlight = raw => raw.first_in_flight(hashes);
                 fn contains_in_flight(in_flight: &mut InFlight, hashes: &[u64]) -> u32 =
                     raw => raw.contains_in_flight(in_flight, hashes);

@@ -64,8 +64,8 @@ impl<L: Layout> RawFilter<L> {
     /// Counts a copy that was added to the word `old`, if it has no slot of its own.
     #[inline(always)]
     pub(super) fn note_added(&self, old: Word<L>, new: Word<L>) {
-        if let Some(repeats) = self.repeats.get()
-            && new.uses_slots_of(old)
+        if new.uses_slots_of(old)
+            && let Some(repeats) = self.repeats.get()
         {
             repeats.add(1);
         }

@@ -93,6 +93,23 @@ pub(crate) trait Moment<W: Bucket>: Copy + Debug + PartialEq {
     /// [`Bucket::match_settled`], where only live copies match.
     fn match_settled(self, p: Bits, q: Bits, fingerprint: Fingerprint, hint: Hint) -> (bool, bool);
 
+    /// [`Bucket::plus_in_emptier`] of a copy that is seen at this moment, and, if both words are settled,
+    /// the number of live copies that they had before it.
+    #[inline(always)]
+    fn plus_and_count(
+        self,
+        one: Bits,
+        other: Bits,
+        fingerprint: Fingerprint,
+        hint: Hint,
+    ) -> Option<(bool, Bits, Option<usize>)> {
+        let (in_other, new) = W::plus_in_emptier(one, other, self.entry(fingerprint), hint)?;
+        let [one, other] = [one, other].map(|word| W::decode(word, hint));
+        let settled = W::both_unmarked(one, other) && !one.is_reserved() && !other.is_reserved();
+        let count = || self.count_in(one, fingerprint) + self.count_in(other, fingerprint);
+        Some((in_other, new, settled.then(count)))
+    }
+
     /// True if an unmarked slot holds a live copy.
     fn is_in(self, word: W, fingerprint: Fingerprint) -> bool;
 
@@ -522,6 +539,17 @@ impl<L: PackedLayout> Moment<Packed<L>> for Now {
     #[inline(always)]
     fn match_settled(self, p: Bits, q: Bits, fingerprint: Fingerprint, hint: Hint) -> (bool, bool) {
         Packed::<L>::match_settled_live(p, q, fingerprint, hint, self)
+    }
+
+    #[inline(always)]
+    fn plus_and_count(
+        self,
+        one: Bits,
+        other: Bits,
+        fingerprint: Fingerprint,
+        hint: Hint,
+    ) -> Option<(bool, Bits, Option<usize>)> {
+        Packed::<L>::plus_and_count_live(one, other, fingerprint, hint, self)
     }
 
     #[inline(always)]

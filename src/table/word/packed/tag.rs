@@ -22,7 +22,7 @@ use safe_arch::{
     shr_imm_u32_m128i, sub_i16_m128i, sub_i32_m128i, sub_i64_m128i, sub_saturating_u16_m128i,
     zeroed_m128i,
 };
-use std::fmt;
+use std::{fmt, hint::select_unpredictable};
 
 /// An epoch, and how old a live copy may be in it.
 ///
@@ -320,10 +320,15 @@ impl<L: PackedLayout> Packed<L> {
     /// bit. Adding 2^t - 1 - E carries into the bit above if the age is more than E.
     #[inline(always)]
     fn carries_if_dead(self, places: &Places, now: Now) -> u64 {
+        self.ages(places, now) + (!now.oldest() & L::LAST_TAG) * places.tag_ones
+    }
+
+    /// The age of each slot in the place of its tag.
+    #[inline(always)]
+    fn ages(self, places: &Places, now: Now) -> u64 {
         let (ones, all, above) = (places.tag_ones, places.tags, places.above);
         let epoch = (now.epoch() & L::LAST_TAG) * ones;
-        let age = ((epoch | above) - (self.bits & all)) & all;
-        age + (!now.oldest() & L::LAST_TAG) * ones
+        ((epoch | above) - (self.bits & all)) & all
     }
 
     /// The bit above the tag of each slot whose fingerprint is not that of `bits`, among others.
@@ -471,6 +476,82 @@ impl<L: PackedLayout> Packed<L> {
         let dead = cmp_gt_mask_i32_m128i(shr_imm_u32_m128i::<1>(ages), oldest);
         let live = cmp_eq_mask_i32_m128i(different | dead, zeroed_m128i());
         move_mask_i8_m128i(live) != 0
+    }
+
+    /// [`Moment::plus_and_count`](crate::table::time::Moment::plus_and_count).
+    #[inline(always)]
+    pub(crate) fn plus_and_count_live(
+        one: Bits,
+        other: Bits,
+        fingerprint: Fingerprint,
+        hint: Hint,
+        now: Now,
+    ) -> Option<(bool, Bits, Option<usize>)> {
+        let entry = now.entry_of::<L>(fingerprint);
+        if !Self::both_settled(one, other, hint) {
+            return Self::plus_uncounted(one, other, entry, hint);
+        }
+        let stored = Self::stored_at(hint, Entry::untagged(fingerprint));
+        let copies = if !L::COUNTS {
+            let count = |word| Self::decode(word, hint).count_live(fingerprint, now);
+            count(one) + count(other)
+        } else if !Self::either_stores(one, other, stored, Self::places_at(hint)) {
+            // For a new item that is all.
+            0
+        } else {
+            let (repeat, found) = Self::repeat_and_count(one, other, stored, hint, now);
+            let (in_other, copies) = (found & 1 != 0, found >> 1);
+            if repeat != 0 {
+                let into = select_unpredictable(in_other, other, one);
+                return Some((in_other, Bits(into.0 + repeat), Some(copies)));
+            }
+            copies
+        };
+        let (in_other, new) = Self::plus_in_emptier_alike(one, other, entry, hint)?;
+        Some((in_other, new, Some(copies)))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn plus_uncounted(
+        one: Bits,
+        other: Bits,
+        entry: Entry,
+        hint: Hint,
+    ) -> Option<(bool, Bits, Option<usize>)> {
+        let (in_other, new) = Self::plus_in_emptier(one, other, entry, hint)?;
+        Some((in_other, new, None))
+    }
+
+    /// What adds a copy that is seen now to a slot of such copies, in the first of two settled words that has
+    /// room for it; 0 if none has. Then the number of live copies in both, doubled, plus 1 if that word is
+    /// `other`: two numbers are returned in registers.
+    ///
+    /// A branch would be unpredictable. It is not inlined, so that inserts of new items do not set up its
+    /// constants.
+    #[inline(never)]
+    fn repeat_and_count(one: Bits, other: Bits, stored: u64, hint: Hint, now: Now) -> (u64, usize) {
+        let places = Self::places_at(hint);
+        let (lanes, fingerprints) = (&places.lanes, stored * places.ones);
+        let counter = lanes.bits - L::COUNTER_BITS;
+        let of = |word: Bits| {
+            let word = Self::unpack(word.0);
+            let ages = word.ages(places, now);
+            let dead = ages + (!now.oldest() & L::LAST_TAG) * places.tag_ones;
+            let not = word.carries_unless(places, fingerprints) | dead;
+            // Bit 0 of each slot with live copies, and there their number.
+            let live = (!not & places.above) >> counter;
+            let copies = live + (word.bits >> counter & (live * L::MOST_REPEATS));
+            // Adding 2^t - 1 carries into the bit above the tag unless the age is 0.
+            let older = (ages + places.tags) >> counter;
+            let full = copies >> L::COUNTER_BITS;
+            (copies, live & !(older | full))
+        };
+        let ((in_one, to_one), (in_other, to_other)) = (of(one), of(other));
+        let copies = lanes.sum_of_slots(in_one + in_other) as usize;
+        let to = select_unpredictable(to_one != 0, to_one, to_other);
+        let repeat = (to & to.wrapping_neg()) << counter;
+        (repeat, copies << 1 | usize::from(to_one == 0))
     }
 
     /// The number of live copies of `fingerprint` in unmarked slots.

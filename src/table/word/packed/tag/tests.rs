@@ -70,6 +70,18 @@ fn agrees<L: PackedLayout>(word: Packed<L>, fingerprint: Fingerprint, now: Now) 
         let found = Packed::<L>::either_holds_live_by_word(p, q, fingerprint, hint, now);
         assert!(!settled || found != live.is_empty(), "{context}");
     }
+    for (one, other, in_both) in [
+        (bits, other, copies),
+        (other, bits, copies),
+        (bits, bits, 2 * copies),
+    ] {
+        let entry = now.entry_of::<L>(fingerprint);
+        let plus = Packed::<L>::plus_in_emptier(one, other, entry, hint);
+        let counted = Packed::<L>::plus_and_count_live(one, other, fingerprint, hint, now);
+        let expected = word.is_unmarked().then_some(in_both);
+        let expected = plus.map(|(in_other, new)| (in_other, new, expected));
+        assert_eq!(counted, expected, "{context}");
+    }
 }
 
 fn dead_agrees<L: PackedLayout>(word: Packed<L>, now: Now) {
