@@ -275,7 +275,13 @@ mod tests {
 
     #[test]
     fn a_change_concerns_the_models_on_the_card_of_its_file_or_of_the_module_above() {
-        let of_insert = ["insert", "visible", "growth_insert", "expire_insert"];
+        let of_insert = [
+            "insert",
+            "visible",
+            "growth_insert",
+            "expire_insert",
+            "expire_counting",
+        ];
         assert_eq!(concerned_by("src/raw/insert.rs"), of_insert);
         assert_eq!(concerned_by("src/raw/insert/wrong.rs"), of_insert);
         assert_eq!(concerned_by("src/raw/remove/oldest.rs"), ["expire_remove"]);
