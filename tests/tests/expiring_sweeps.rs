@@ -6,7 +6,7 @@ use guira::ExpiringFilter;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use std::{
     ops::Range,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
     time::Duration,
 };
@@ -194,21 +194,29 @@ fn a_sweep_at_any_time_changes_no_answer() {
 
 /// All operations except refreshes. A refresh that meets a sweep that has stopped in its word adds
 /// a copy.
+///
+/// The operations of an epoch wait for a sweep that has begun in it. One that stops under its mark in a
+/// word for two epochs makes all others leave that word, and its dead copies seem to be live again.
 #[test]
 fn a_sweep_by_another_thread_changes_no_answer() {
     for (bits, epochs) in LAYOUTS {
         let beside = filter(bits, epochs, CAPACITY);
-        let ends = AtomicBool::new(false);
+        let (ends, begun) = (AtomicBool::new(false), AtomicU64::new(0));
         thread::scope(|scope| {
             scope.spawn(|| {
                 while !ends.load(Ordering::Relaxed) {
+                    begun.store(beside.epoch(), Ordering::Relaxed);
                     if !beside.sweep() {
                         thread::yield_now();
                     }
                 }
             });
             let _ends = Stop(&ends);
-            hold_the_same(&beside, 3..8, || {});
+            hold_the_same(&beside, 3..8, || {
+                while begun.load(Ordering::Relaxed) < beside.epoch() {
+                    thread::yield_now();
+                }
+            });
         });
     }
 }
