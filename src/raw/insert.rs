@@ -89,8 +89,7 @@ impl<L: Layout> RawFilter<L> {
         let together = match self.claim_by(class, entry, plus, are_together) {
             Some(together) => together,
             None => {
-                self.insert_by_relocation(class, entry)
-                    .map_err(|error| self.count_failure(error))?;
+                self.insert_by_relocation(class, entry)?;
                 false
             }
         };
@@ -242,8 +241,7 @@ impl<L: Layout> RawFilter<L> {
             self.claim(class, entry)
         };
         if !claimed {
-            self.insert_by_relocation(class, entry)
-                .map_err(|error| self.count_failure(error))?;
+            self.insert_by_relocation(class, entry)?;
         }
         self.table.split_some();
         Ok(())

@@ -69,22 +69,21 @@ enum Round {
 }
 
 impl<L: Layout> RawFilter<L> {
-    /// [`claim`](Self::claim) for full buckets.
+    /// [`claim`](Self::claim) for full buckets. An error is counted.
     #[cold]
     pub(crate) fn insert_by_relocation(
         &self,
         class: Class,
         entry: Entry,
     ) -> Result<(), InsertError> {
-        if L::Storage::SHARED
-            && let Some(crew) = self.crew()
-        {
-            return self.insert_by_line(crew, class, entry);
-        }
-        if L::Storage::SHARED {
-            return self.insert_alone_in_words(class, entry);
-        }
-        self.insert_alone(class, entry)
+        let inserted = if !L::Storage::SHARED {
+            self.insert_alone(class, entry)
+        } else if let Some(crew) = self.crew() {
+            self.insert_by_line(crew, class, entry)
+        } else {
+            self.insert_alone_in_words(class, entry)
+        };
+        inserted.map_err(|error| self.count_failure(error))
     }
 
     /// [`insert_alone`](Self::insert_alone) in words that no other process has. It is apart, because a
