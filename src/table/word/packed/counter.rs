@@ -117,13 +117,18 @@ impl<L: PackedLayout> Packed<L> {
         self.copies_in(self.unmarked_with(single) >> top)
     }
 
-    /// The number of copies in the slots whose bits 0 are given. A branch would be unpredictable.
+    /// The number of copies in the slots whose bits 0 are given.
     #[inline(always)]
     pub(super) fn copies_in(self, slots: u64) -> usize {
         let lanes = self.lanes();
+        lanes.sum_of_slots(self.copies_by_slot(slots, lanes)) as usize
+    }
+
+    /// The number of copies in each slot whose bit 0 is given. A branch would be unpredictable.
+    #[inline(always)]
+    pub(super) fn copies_by_slot(self, slots: u64, lanes: &Lanes) -> u64 {
         let counters = self.bits >> (lanes.bits - L::COUNTER_BITS);
-        let repeats = counters & (slots * L::MOST_REPEATS);
-        lanes.sum_of_slots(slots + repeats) as usize
+        slots + (counters & (slots * L::MOST_REPEATS))
     }
 
     /// The whole entry of the lowest unmarked slot with copies like this single.

@@ -316,14 +316,19 @@ impl<L: PackedLayout> Packed<L> {
 
     /// The bit above the tag of each slot whose tag is dead, be it empty or not, among others.
     ///
-    /// In each slot by itself: n - tag, with a bit above to borrow from, gives the age below that
-    /// bit. Adding 2^t - 1 - E carries into the bit above if the age is more than E.
+    /// In each slot by itself: adding 2^t - 1 - E to the age carries into the bit above if the age is
+    /// more than E.
     #[inline(always)]
     fn carries_if_dead(self, places: &Places, now: Now) -> u64 {
-        self.ages(places, now) + (!now.oldest() & L::LAST_TAG) * places.tag_ones
+        Self::carries_if_too_old(self.ages(places, now), places, now)
     }
 
-    /// The age of each slot in the place of its tag.
+    #[inline(always)]
+    fn carries_if_too_old(ages: u64, places: &Places, now: Now) -> u64 {
+        ages + (!now.oldest() & L::LAST_TAG) * places.tag_ones
+    }
+
+    /// The age of each slot in the place of its tag: n - tag, with a bit above to borrow from.
     #[inline(always)]
     fn ages(self, places: &Places, now: Now) -> u64 {
         let (ones, all, above) = (places.tag_ones, places.tags, places.above);
@@ -537,11 +542,11 @@ impl<L: PackedLayout> Packed<L> {
         let of = |word: Bits| {
             let word = Self::unpack(word.0);
             let ages = word.ages(places, now);
-            let dead = ages + (!now.oldest() & L::LAST_TAG) * places.tag_ones;
+            let dead = Self::carries_if_too_old(ages, places, now);
             let not = word.carries_unless(places, fingerprints) | dead;
             // Bit 0 of each slot with live copies, and there their number.
             let live = (!not & places.above) >> counter;
-            let copies = live + (word.bits >> counter & (live * L::MOST_REPEATS));
+            let copies = word.copies_by_slot(live, lanes);
             // Adding 2^t - 1 carries into the bit above the tag unless the age is 0.
             let older = (ages + places.tags) >> counter;
             let full = copies >> L::COUNTER_BITS;
