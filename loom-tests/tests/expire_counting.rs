@@ -31,16 +31,14 @@ fn two_inserts(now: usize, before: usize) -> Counts {
             assert_eq!(results.iter().max(), Some(&2), "{COUNT}");
         })
         .outcomes(&[[1, 2], [2, 1]])
-
 }
 
 /// Two inserts into different words. The second one makes room there, so the first one may have seen both
 /// words as full as each other.
 fn inserts_into_both_words() -> Counts {
     let (x, y, z) = (even(0), even(1), even(2));
-    let insert = move |filter: &ExpiringCounting<2>| {
-        filter.insert_and_count(x).expect("there is room")
-    };
+    let insert =
+        move |filter: &ExpiringCounting<2>| filter.insert_and_count(x).expect("there is room");
     Scenario::new("two inserts into different words", move || {
         ExpiringCounting::new(1, &[&[(y, 1)], &[(z, 1)]])
     })
@@ -101,9 +99,10 @@ fn insert_beside_a_sweep(bucket: usize) -> Counts {
 /// Copies of a tag that means the next epoch again are swept by a thread that slept.
 fn sweep_over_a_wrap() -> Counts {
     let x = even(0);
-    Scenario::new("a sweep of two copies sleeps until tags repeat", move || {
-        ExpiringCounting::new(3, &[&[(x, 0), (x, 0)], &[]])
-    })
+    Scenario::new(
+        "a sweep of two copies sleeps until tags repeat",
+        move || ExpiringCounting::new(3, &[&[(x, 0), (x, 0)], &[]]),
+    )
     .thread(ExpiringCounting::advance)
     .thread(move |filter| {
         filter.advance();
@@ -122,10 +121,7 @@ fn sweep_over_a_wrap() -> Counts {
 fn insert_while_an_epoch_begins() -> Scenario<ExpiringCounting<3, 2>> {
     let (x, y) = (even(0), even(1));
     Scenario::new("insert beside an older copy, an epoch begins", move || {
-        ExpiringCounting::new(
-            1,
-            &[&[(x, 0)], &[(odd(0), 1), (odd(1), 1), (odd(2), 1)]],
-        )
+        ExpiringCounting::new(1, &[&[(x, 0)], &[(odd(0), 1), (odd(1), 1), (odd(2), 1)]])
     })
     .thread(move |filter| {
         let count = filter.insert_and_count(x).expect("there is room");
@@ -143,7 +139,9 @@ fn insert_while_an_epoch_begins() -> Scenario<ExpiringCounting<3, 2>> {
         let all = filter.at_rest();
         let place = |fingerprint, ages: [u64; 2]| {
             let is_it = |&&(_, found, age): &&_| found == fingerprint && ages.contains(&age);
-            all.iter().position(|copy| is_it(&copy)).expect("it is there")
+            all.iter()
+                .position(|copy| is_it(&copy))
+                .expect("it is there")
         };
         if place(y.fingerprint(), [0, 1]) < place(x.fingerprint(), [0, 1]) {
             assert_eq!(ages[0], 0, "{AGES}");
