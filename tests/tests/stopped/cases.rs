@@ -8,7 +8,7 @@ use guira::{
     CuckooFilter,
     model::{Step, watch},
 };
-use std::hint::black_box;
+use std::{hint::black_box, thread};
 
 /// Where the items of the operations begin.
 const NEW: u64 = 1 << 32;
@@ -114,10 +114,25 @@ impl Case {
     }
 }
 
-/// The first new item for which the steps of `act` are as `wanted`.
-fn item(stage: Stage, act: impl Fn(u64) -> Act, wanted: impl Fn(&[Step]) -> bool) -> u64 {
+/// The first new item for which the steps of `act` are as `wanted`, whichever thread does it.
+///
+/// How far a level is split depends on the thread that fills the filter, so many threads try it.
+fn item(
+    stage: Stage,
+    act: impl Fn(u64) -> Act + Sync,
+    wanted: impl Fn(&[Step]) -> bool + Sync,
+) -> u64 {
+    const THREADS: usize = 64;
     (NEW..NEW + 2_000)
-        .find(|&item| wanted(&act(item).steps(&stage.build())))
+        .find(|&item| {
+            let wanted = || wanted(&act(item).steps(&stage.build()));
+            wanted()
+                && thread::scope(|scope| {
+                    let others: Vec<_> = (0..THREADS).map(|_| scope.spawn(wanted)).collect();
+                    let mut others = others.into_iter();
+                    others.all(|other| other.join().expect("a wanted item or not"))
+                })
+        })
         .expect("such an item")
 }
 

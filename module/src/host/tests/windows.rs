@@ -77,7 +77,7 @@ fn counts_are_those_within_the_window() {
     for options in [
         "2000 COUNTERS 8 EPOCHS 2 ERROR 0.00001 EXPANSION 0",
         "2000 COUNTERS 4 EPOCHS 3 ERROR 0.001 EXPANSION 0",
-        "100 COUNTERS 4 EPOCHS 1 ERROR 0.001 MAXCAPACITY 3200",
+        "10 COUNTERS 4 EPOCHS 1 ERROR 0.001 MAXCAPACITY 3200",
     ] {
         let (mut primary, mut replica) = (FakeKey::default(), FakeKey::default());
         let done = ask(
