@@ -18,7 +18,7 @@ use crate::table::{
 use safe_arch::{
     add_i64_m128i, cmp_eq_mask_i16_m128i, cmp_eq_mask_i32_m128i, cmp_gt_mask_i32_m128i, m128i,
     move_mask_i8_m128i, set_i64_m128i, set_splat_i16_m128i, set_splat_i32_m128i,
-    set_splat_i64_m128i, shl_all_u64_m128i, shl_imm_u16_m128i, shl_imm_u32_m128i,
+    set_splat_i64_m128i, shl_all_u16_m128i, shl_all_u32_m128i, shl_all_u64_m128i,
     shr_imm_u32_m128i, sub_i16_m128i, sub_i32_m128i, sub_i64_m128i, sub_saturating_u16_m128i,
     zeroed_m128i,
 };
@@ -244,9 +244,9 @@ impl<L: PackedLayout> SplatsOf<L> {
     /// The only ones in a layout without levels.
     const FIRST: &'static Splats = &Splats::of(Levels::<L>::FIRST);
     /// Each age in the upper bits of lanes of 16 bits.
-    const AGES_IN_16: [[u64; 2]; 16] = splats(0, Levels::<L>::FIRST.ones << 12);
+    const AGES_IN_16: [[u64; 2]; 16] = splats(0, Levels::<L>::FIRST.ones << (16 - L::TAG_BITS));
     /// Each age in the upper bits of lanes of 32 bits, below the sign.
-    const AGES_IN_32: [[u64; 2]; 16] = splats(0, Levels::<L>::FIRST.ones << 27);
+    const AGES_IN_32: [[u64; 2]; 16] = splats(0, Levels::<L>::FIRST.ones << (31 - L::TAG_BITS));
 
     #[inline(always)]
     fn at(splats: &'static [[u64; 2]; 16], number: u64) -> m128i {
@@ -384,10 +384,10 @@ impl<L: PackedLayout> Packed<L> {
     #[inline(always)]
     fn either_holds_live(p: Bits, q: Bits, fingerprint: Fingerprint, hint: Hint, now: Now) -> bool {
         #[cfg(target_feature = "sse2")]
-        if const { !L::HAS_PHASE && L::TAG_BITS == 4 && !L::COUNTS } {
-            match const { (L::LEVELS[0].distance, L::LEVELS[0].bits) } {
-                (16, 15) => return Self::either_holds_live_in_16(p, q, fingerprint, now),
-                (32, 30) => return Self::either_holds_live_in_32(p, q, fingerprint, now),
+        if !L::HAS_PHASE {
+            match L::LEVELS[0].distance {
+                16 => return Self::either_holds_live_in_16(p, q, fingerprint, now),
+                32 => return Self::either_holds_live_in_32(p, q, fingerprint, now),
                 _ => {}
             }
         }
@@ -452,30 +452,32 @@ impl<L: PackedLayout> Packed<L> {
 
     // With lanes of 16 or 32 bits, all slots of both words at once. A new copy of the class, less
     // what a slot holds, is the age above f zeros if the fingerprints are equal, and then only.
-    // It is moved up, so that nothing is above the age.
+    // It is moved up, so that nothing is above the age, not even a counter.
 
-    /// [`either_holds_live`](Self::either_holds_live) for 15 bits in lanes of 16.
+    /// [`either_holds_live`](Self::either_holds_live) for lanes of 16 bits.
     #[cfg(target_feature = "sse2")]
     #[inline(always)]
     fn either_holds_live_in_16(p: Bits, q: Bits, fingerprint: Fingerprint, now: Now) -> bool {
         let words = set_i64_m128i(q.0 as i64, p.0 as i64);
         let new = set_splat_i16_m128i(now.entry_of::<L>(fingerprint).bits() as i16);
-        let ages = shl_imm_u16_m128i::<1>(sub_i16_m128i(new, words));
-        let different = shl_imm_u16_m128i::<4>(ages);
+        let up = |bits: u32| set_i64_m128i(0, bits.into());
+        let ages = shl_all_u16_m128i(sub_i16_m128i(new, words), up(16 - L::SINGLE_BITS));
+        let different = shl_all_u16_m128i(ages, up(L::TAG_BITS));
         let oldest = SplatsOf::<L>::at(&SplatsOf::<L>::AGES_IN_16, now.oldest());
         let dead = sub_saturating_u16_m128i(ages, oldest);
         let live = cmp_eq_mask_i16_m128i(different | dead, zeroed_m128i());
         move_mask_i8_m128i(live) != 0
     }
 
-    /// [`either_holds_live`](Self::either_holds_live) for 30 bits in lanes of 32.
+    /// [`either_holds_live`](Self::either_holds_live) for lanes of 32 bits.
     #[cfg(target_feature = "sse2")]
     #[inline(always)]
     fn either_holds_live_in_32(p: Bits, q: Bits, fingerprint: Fingerprint, now: Now) -> bool {
         let words = set_i64_m128i(q.0 as i64, p.0 as i64);
         let new = set_splat_i32_m128i(now.entry_of::<L>(fingerprint).bits() as i32);
-        let ages = shl_imm_u32_m128i::<2>(sub_i32_m128i(new, words));
-        let different = shl_imm_u32_m128i::<4>(ages);
+        let up = |bits: u32| set_i64_m128i(0, bits.into());
+        let ages = shl_all_u32_m128i(sub_i32_m128i(new, words), up(32 - L::SINGLE_BITS));
+        let different = shl_all_u32_m128i(ages, up(L::TAG_BITS));
         // Compared as signed numbers: a bit must be free above.
         let oldest = SplatsOf::<L>::at(&SplatsOf::<L>::AGES_IN_32, now.oldest());
         let dead = cmp_gt_mask_i32_m128i(shr_imm_u32_m128i::<1>(ages), oldest);
