@@ -124,7 +124,8 @@ impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
             find: &|copies| other.raw.find_classes(copies),
             count: &|class| other.raw.count_class(class),
         };
-        let scanned = self.raw.scan_copies(&mut |copies| {
+        let ahead = &|copies: &[_]| self.prefetch_both(other, copies);
+        let scanned = self.raw.scan_copies(ahead, &mut |copies| {
             self.raw.lower_copies(of_other, keep, copies);
             Ok(())
         });

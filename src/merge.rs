@@ -5,7 +5,7 @@ use crate::{
     filter::Filter,
     geometry::Geometry,
     lifetime::{Lifetime, Window},
-    raw::ops::Ops,
+    raw::{copies::Seen, ops::Ops},
     snapshot::header::probe,
 };
 use std::{hash::BuildHasher, ptr};
@@ -83,7 +83,8 @@ impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
         self.check_mergeable(other)?;
         let mut merged = 0;
         let insert = &mut |copies: &[_]| self.raw.insert_copies(copies, &mut merged);
-        let inserted = other.raw.scan_copies(insert);
+        let ahead = &|copies: &[_]| self.raw.prefetch_copies(copies);
+        let inserted = other.raw.scan_copies(ahead, insert);
         inserted.map_err(|error| MergeError::Insert { merged, error })
     }
 
@@ -111,6 +112,13 @@ impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
             return Err(MergeError::Hasher { this, other });
         }
         Ok(())
+    }
+
+    /// Prefetches the words of these copies in both filters.
+    pub(crate) fn prefetch_both(&self, other: &Self, copies: &[Seen]) {
+        for filter in [self, other] {
+            filter.raw.prefetch_copies(copies);
+        }
     }
 }
 

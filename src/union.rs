@@ -83,7 +83,8 @@ impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
             self.raw
                 .raise_copies(&of_other, singles, copies, &mut merged)
         };
-        let raised = other.raw.scan_copies(raise);
+        let ahead = &|copies: &[_]| self.prefetch_both(other, copies);
+        let raised = other.raw.scan_copies(ahead, raise);
         raised.map_err(|error| MergeError::Insert { merged, error })
     }
 }

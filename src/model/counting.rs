@@ -220,7 +220,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Counting<SLOTS, PHASE_BITS> {
             let singles = other.0.find_singles(copies);
             self.0.raise_copies(&of_other, singles, copies, &mut added)
         };
-        other.0.scan_copies(raise).is_ok()
+        other.0.scan_copies(&|_| (), raise).is_ok()
     }
 
     /// What an intersection does for one item, if the other filter has `there` copies.

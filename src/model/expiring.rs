@@ -129,7 +129,7 @@ impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32, const COUNTER: u32
         assert!(!other.0.frontiers.unused, "say scanned");
         let mut merged = 0;
         let insert = &mut |copies: &[_]| self.0.insert_copies(copies, &mut merged);
-        other.0.scan_copies(insert).is_ok()
+        other.0.scan_copies(&|_| (), insert).is_ok()
     }
 
     /// `ExpiringFilter::union_with`: how many copies were added or made younger. `None` if there was no
@@ -144,7 +144,7 @@ impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32, const COUNTER: u32
             self.0
                 .raise_copies(&of_other, singles, copies, &mut changed)
         };
-        let raised = other.0.scan_copies(raise);
+        let raised = other.0.scan_copies(&|_| (), raise);
         raised.is_ok().then_some(changed)
     }
 

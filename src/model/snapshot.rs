@@ -88,7 +88,7 @@ where
             let singles = other.0.find_singles(copies);
             self.0.raise_copies(&of_other, singles, copies, &mut added)
         };
-        other.0.scan_copies(raise).is_ok()
+        other.0.scan_copies(&|_| (), raise).is_ok()
     }
 
     /// As `CuckooFilter::intersect_with`.
@@ -122,7 +122,7 @@ where
         assert!(!other.0.frontiers.unused, "say scanned_by");
         let mut merged = 0;
         let insert = &mut |copies: &[_]| self.0.insert_copies(copies, &mut merged);
-        other.0.scan_copies(insert).is_ok()
+        other.0.scan_copies(&|_| (), insert).is_ok()
     }
 }
 
@@ -130,7 +130,7 @@ where
 pub(super) fn lower_all<L: Layout>(raw: &RawFilter<L>, other: &RawFilter<L>, keep: Keep) {
     #[cfg(guira_loom)]
     assert!(!raw.frontiers.unused, "say scanned_by");
-    let Ok(()) = raw.scan_copies(&mut |copies| {
+    let Ok(()) = raw.scan_copies(&|_| (), &mut |copies| {
         lower_by(raw, other, keep, copies);
         Ok::<_, Infallible>(())
     });

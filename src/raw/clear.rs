@@ -18,7 +18,8 @@ impl<L: Layout> RawFilter<L> {
     /// its copies are removed until there is none at some moment. So no copy can have been there
     /// all the time.
     pub(crate) fn clear(&self) {
-        let Ok(()) = self.scan_copies(&mut |copies| {
+        let ahead = &|copies: &[_]| self.prefetch_copies(copies);
+        let Ok(()) = self.scan_copies(ahead, &mut |copies| {
             for &(class, _) in copies {
                 self.remove_copies(class);
             }

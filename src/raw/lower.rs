@@ -106,7 +106,6 @@ impl<L: Layout> RawFilter<L> {
         copies: &[Seen],
         is: impl Fn(&Lookups<'_, L>, Class) -> bool,
     ) -> u32 {
-        self.prefetch_copies(copies);
         let lookups = self.lookups();
         let bit = |&(class, _): &Seen| u32::from(is(&lookups, class));
         let bits = copies.iter().enumerate();
@@ -122,7 +121,6 @@ impl<L: Layout> RawFilter<L> {
     pub(crate) fn lower_copies(&self, other: Other<'_>, keep: Keep, copies: &[Seen]) {
         let lookups = self.lookups();
         let looks_here = keep(1) == 1;
-        self.prefetch_copies(copies);
         let found = (other.find)(copies);
         for (place, &(class, _)) in copies.iter().enumerate() {
             let is_found = found >> place & 1 != 0;

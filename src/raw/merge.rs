@@ -17,6 +17,9 @@ use crate::{
 use arrayvec::ArrayVec;
 use std::convert::Infallible;
 
+/// Two groups of copies.
+type Groups = ArrayVec<Seen, { 2 * GROUP }>;
+
 impl<L: Layout> RawFilter<L> {
     /// Hands the copies of each chunk to `take` that were not older than E in the epoch in which the chunk
     /// was read, with their ages in it. Returns the moment at the end, which says what is live.
@@ -56,12 +59,16 @@ impl<L: Layout> RawFilter<L> {
     /// Hands each live copy to `take`, in groups of at most [`GROUP`], until that fails. Like a snapshot, it
     /// has all copies that are present during the whole call. A copy that was read in an earlier epoch may
     /// have died since, or been refreshed. Its age is then more than E, as that of each dead copy.
+    ///
+    /// Groups go to `ahead` before the group in front of them is taken, so that their words can be on the
+    /// way into the cache meanwhile. The first and the last ones do not.
     pub(crate) fn scan_copies<E: ScanError>(
         &self,
+        ahead: &dyn Fn(&[Seen]),
         take: &mut dyn FnMut(&[Seen]) -> Result<(), E>,
     ) -> Result<(), E> {
         let most = self.time.most();
-        let mut group = ArrayVec::<Seen, GROUP>::new();
+        let mut at_hand = Groups::new();
         self.each_chunk(|Chunk { buckets, image, .. }| {
             // Further epochs may begin while the copies of a chunk are inserted.
             let (then, now) = (Now::<L>::of(image.epoch, most), self.moment());
@@ -77,20 +84,19 @@ impl<L: Layout> RawFilter<L> {
                 let age = age.saturating_add(passed);
                 let age = if age <= now.oldest() { age } else { most + 1 };
                 for _ in 0..Word::<L>::copies_of(entry) {
-                    group.push((class, age));
-                    if group.is_full() {
-                        take(&group)?;
-                        group.clear();
+                    at_hand.push((class, age));
+                    if at_hand.is_full() {
+                        take_front(&mut at_hand, ahead, take)?;
                     }
                 }
                 Ok(())
             })
         })?;
-        take(&group)
+        at_hand.chunks(GROUP).try_for_each(take)
     }
 
     /// Prefetches both words of each class.
-    pub(super) fn prefetch_copies(&self, copies: &[Seen]) {
+    pub(crate) fn prefetch_copies(&self, copies: &[Seen]) {
         for (class, _) in copies {
             for bucket in [class.p, class.q] {
                 self.table.prefetch(class.fingerprint, bucket);
@@ -99,14 +105,13 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// Inserts the copies of another filter, except copies that are dead by the time of this one, and
-    /// adds to `inserted` how many. All words are prefetched first, so that their cache misses overlap:
-    /// at most [`GROUP`] copies.
+    /// adds to `inserted` how many. For those that need room it first prefetches the words at which a
+    /// search looks, so that their cache misses overlap: at most [`GROUP`] copies.
     pub(crate) fn insert_copies(
         &self,
         copies: &[Seen],
         inserted: &mut usize,
     ) -> Result<(), InsertError> {
-        self.prefetch_copies(copies);
         let lookups = self.lookups();
         for &(class, _) in copies {
             self.prefetch_ways(&lookups, class);
@@ -122,4 +127,19 @@ impl<L: Layout> RawFilter<L> {
         }
         Ok(())
     }
+}
+
+/// Hands the second group to `ahead`, and the first one to `take`. Not inlined, because the loop over all
+/// copies should be.
+#[inline(never)]
+fn take_front<E>(
+    at_hand: &mut Groups,
+    ahead: &dyn Fn(&[Seen]),
+    take: &mut dyn FnMut(&[Seen]) -> Result<(), E>,
+) -> Result<(), E> {
+    let (front, next) = at_hand.split_at(GROUP);
+    ahead(next);
+    take(front)?;
+    at_hand.drain(..GROUP);
+    Ok(())
 }

@@ -87,8 +87,10 @@ macro_rules! operations {
                 fn scan_chunks(take: &mut dyn FnMut(u64, &mut dyn Iterator<Item = Seen>)) -> Now =
                     raw => raw.scan_chunks(take);
                 fn scan_copies(
+                    ahead: &dyn Fn(&[Seen]),
                     take: &mut dyn FnMut(&[Seen]) -> Result<(), InsertError>
-                ) -> Result<(), InsertError> = raw => raw.scan_copies(take);
+                ) -> Result<(), InsertError> = raw => raw.scan_copies(ahead, take);
+                fn prefetch_copies(copies: &[Seen]) -> () = raw => raw.prefetch_copies(copies);
                 fn insert_copies(copies: &[Seen], inserted: &mut usize) -> Result<(), InsertError> =
                     raw => raw.insert_copies(copies, inserted);
                 fn present_for_union(class: Class, age: u64) -> Result<Present, InsertError> =

@@ -126,7 +126,7 @@ impl<L: Layout> Checked<L> {
             assert!(word.is_unmarked() && !word.is_reserved(), "{word:?}");
         }
         let mut found = Counts::new();
-        let Ok(()) = self.raw.scan_copies(&mut |copies| {
+        let Ok(()) = self.raw.scan_copies(&|_| (), &mut |copies| {
             for &(class, _) in copies {
                 *found.entry(key(class)).or_default() += 1;
             }

@@ -35,8 +35,8 @@ impl<L: Layout> RawFilter<L> {
         let most = self.time.most();
         let time = L::Time::at(self.moment().timed(), most, Beginning::default());
         let new = new.with_time(time);
-        let copied = self.scan_copies(&mut |copies| {
-            new.prefetch_copies(copies);
+        let ahead = &|copies: &[_]| new.prefetch_copies(copies);
+        let copied = self.scan_copies(ahead, &mut |copies| {
             // What is dead stays behind.
             for &(class, age) in copies.iter().filter(|&&(_, age)| age <= most) {
                 new.insert_aged(class, age)?;

@@ -141,7 +141,6 @@ impl<L: Layout> RawFilter<L> {
         copies: &[Seen],
         changed: &mut usize,
     ) -> Result<(), InsertError> {
-        self.prefetch_copies(copies);
         self.time.go_by_number();
         let oldest = self.time.most();
         for (place, &(class, age)) in copies.iter().enumerate() {
