@@ -116,7 +116,7 @@ impl Case {
 
 /// The first new item for which the steps of `act` are as `wanted`, whichever thread does it.
 ///
-/// How far a level is split depends on the thread that fills the filter, so many threads try it.
+/// How far a level is split depends on the thread that fills the filter, and 64 threads try it.
 fn item(
     stage: Stage,
     act: impl Fn(u64) -> Act + Sync,
