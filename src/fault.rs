@@ -80,6 +80,8 @@ pub enum Fault {
     ContainsNoReread,
     /// A lookup observes and validates the stripe of the higher bucket.
     ContainsWrongStripe,
+    /// A lookup reads the higher word first.
+    ContainsReadsHigherFirst,
     /// A lookup takes any mark for a copy.
     ContainsTrustsMarks,
     /// A lookup that found nothing does not look at the phase of its words.
@@ -480,6 +482,7 @@ impl Fault {
             Self::ContainsNoValidate
             | Self::ContainsNoReread
             | Self::ContainsWrongStripe
+            | Self::ContainsReadsHigherFirst
             | Self::ContainsTrustsMarks
             | Self::ContainsAnyPlane
             | Self::ContainsMatchesFirst

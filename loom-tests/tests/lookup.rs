@@ -196,6 +196,13 @@ fn if_remove_takes_from_the_higher_bucket_first_it_fails() {
     window(Q).must_fail(Fault::RemoveHigherFirst, LAW);
 }
 
+/// The equal item is inserted into Q when the lookup has passed it, and the other copy is then removed
+/// from P, where removes look first. Nothing is moved, so the version does not change.
+#[test]
+fn if_a_lookup_reads_the_higher_bucket_first_it_fails() {
+    window(P).must_fail(Fault::ContainsReadsHigherFirst, LAW);
+}
+
 #[test]
 fn each_ordering_of_a_lookup_against_a_move_counts() {
     moves(Q, 1).must_fail(Step::Observe, LAW);

@@ -15,7 +15,7 @@
 //!
 //! | left to the models |
 //! |---|
-//! | `NoDelivered`, `SettleEarly`, `RemoveNoKilled`, `RemoveHigherFirst`, `RemoveReadsHigherFirst`, `ContainsWrongStripe`, `RemoveWrongStripe`, `CountWrongStripe`, `KillWrongStripe`, `KillNoHold`, `HoldIgnored`, `HoldSeenEarly`, `CountNoRereadQ`, `CountNoValidate`, `PhaseIgnored`, `PhaseWraps`, `OnePartEnough`, `FullUnchecked`, `ReservationKept`, `UniqueNoReservation`, `UniqueSharedToken`, `UniqueReadsEarly`, `UniqueOverlooksTokens`, `ContainsTrustsMarks` |
+//! | `NoDelivered`, `SettleEarly`, `RemoveNoKilled`, `RemoveHigherFirst`, `RemoveReadsHigherFirst`, `ContainsReadsHigherFirst`, `ContainsWrongStripe`, `RemoveWrongStripe`, `CountWrongStripe`, `KillWrongStripe`, `KillNoHold`, `HoldIgnored`, `HoldSeenEarly`, `CountNoRereadQ`, `CountNoValidate`, `PhaseIgnored`, `PhaseWraps`, `OnePartEnough`, `FullUnchecked`, `ReservationKept`, `UniqueNoReservation`, `UniqueSharedToken`, `UniqueReadsEarly`, `UniqueOverlooksTokens`, `ContainsTrustsMarks` |
 //!
 //! The same applies to the faults of snapshots, which have schedules, too. The faults of expiring
 //! filters require an epoch to begin between two steps. The models cover them, and so does

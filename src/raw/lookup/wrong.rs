@@ -21,7 +21,13 @@ use crate::{
 pub(super) fn contains<L: Layout>(raw: &RawFilter<L>, class: Class) -> bool {
     let early = raw.time.now();
     let version = observe(raw, class, Fault::ContainsWrongStripe);
-    let (p, q, hint) = raw.table.view().load_pair_at_hint(class);
+    let view = raw.table.view();
+    let (p, q, hint) = if fault::is(Fault::ContainsReadsHigherFirst) {
+        let (q, p, hint) = view.load_pair_at_hint(class.swapped());
+        (p, q, hint)
+    } else {
+        view.load_pair_at_hint(class)
+    };
     let now = if fault::is(Fault::ContainsReadsNowLate) {
         raw.time.now()
     } else {
@@ -68,7 +74,12 @@ fn try_look_up<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<bool> {
     let fingerprint = class.fingerprint;
     let now = raw.time.now();
     let version = observe(raw, class, Fault::ContainsWrongStripe);
-    let (p, q) = raw.load_pair(class);
+    let (p, q) = if fault::is(Fault::ContainsReadsHigherFirst) {
+        let (q, p) = raw.load_pair(class.swapped());
+        (p, q)
+    } else {
+        raw.load_pair(class)
+    };
     if holds_copy::<L>(p, fingerprint, now) || holds_copy::<L>(q, fingerprint, now) {
         return Some(true);
     }
