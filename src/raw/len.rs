@@ -48,7 +48,7 @@ struct First {
     counters: SmallCounters,
 }
 
-/// 16 bytes more would be the next class of most allocators.
+/// A size class of most allocators. With another counter it takes the next one, of 48 bytes.
 const _: () = assert!(size_of::<First>() == 32);
 
 /// The shard of a thread.

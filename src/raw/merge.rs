@@ -60,8 +60,8 @@ impl<L: Layout> RawFilter<L> {
     /// has all copies that are present during the whole call. A copy that was read in an earlier epoch may
     /// have died since, or been refreshed. Its age is then more than E, as that of each dead copy.
     ///
-    /// Groups go to `ahead` before the group in front of them is taken, so that their words can be on the
-    /// way into the cache meanwhile. The first and the last ones do not.
+    /// A group goes to `ahead` before the group in front of it is taken, so that its words can be fetched
+    /// into the cache during that. The first and the last groups do not.
     pub(crate) fn scan_copies<E: ScanError>(
         &self,
         ahead: &dyn Fn(&[Seen]),
@@ -105,7 +105,7 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// Inserts the copies of another filter, except copies that are dead by the time of this one, and
-    /// adds to `inserted` how many. For those that need room it first prefetches the words at which a
+    /// adds to `inserted` how many. For copies that need room it first prefetches the words at which a
     /// search looks, so that their cache misses overlap: at most [`GROUP`] copies.
     pub(crate) fn insert_copies(
         &self,
