@@ -152,7 +152,8 @@ impl<L: Layout> RawFilter<L> {
         fill: Fill,
         until: impl Fn() -> bool,
     ) -> Result<(), InsertError> {
-        let (mut search, mut last) = (Search::default(), Round::Prepared);
+        let mut search = Search::default();
+        let mut last = Round::Prepared;
         for round in 0..MAX_ROUNDS {
             last = match self.round(hands, &mut search, round, class, fill)? {
                 Round::Filled => return Ok(()),

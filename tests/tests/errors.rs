@@ -64,7 +64,8 @@ fn an_insert_that_fails_says_why() {
     let filter = full();
     let refused = (2_000..).find_map(|item: u32| filter.insert(&item).err());
     assert_eq!(refused, Some(InsertError::Full));
-    let copies = CuckooFilter::builder().capacity(100).build().unwrap();
+    let copies = CuckooFilter::builder().capacity(100).seed(1).build();
+    let copies = copies.expect("a filter");
     let refused = (0..100).find_map(|_| copies.insert("copy").err());
     assert_eq!(refused, Some(InsertError::TooManyCopies));
     assert_eq!(copies.insert("another"), Ok(()));
