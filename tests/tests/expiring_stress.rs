@@ -9,7 +9,7 @@
 //! that all threads add, two calls may both be first only if one of them came after the other's
 //! TTL.
 //!
-//! Each test runs for 0.6 seconds, or for its share of `GUIRA_STRESS_SECONDS`:
+//! Each test runs for 0.3 seconds, or for its share of `GUIRA_STRESS_SECONDS`:
 //!
 //! ```text
 //! GUIRA_STRESS_SECONDS=600 cargo test --release -p guira-tests --test all expiring_stress:: -- --nocapture
@@ -40,7 +40,7 @@ const LAYOUTS: u32 = 5;
 fn budget() -> (Duration, Duration) {
     match stress_time() {
         Some(all) => (all / LAYOUTS, Duration::from_secs(3)),
-        None => (Duration::from_millis(600), Duration::from_millis(300)),
+        None => (Duration::from_millis(300), Duration::from_millis(150)),
     }
 }
 

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(600);
 
 fn budget() -> Duration {
-    stress_time().unwrap_or(Duration::from_secs(2))
+    stress_time().unwrap_or(Duration::from_secs(1))
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! every result. No insert may be refused, except because other threads are in the way. Two other
 //! threads scan the filter.
 //!
-//! Each test runs for half a second, or for its share of `GUIRA_STRESS_SECONDS`:
+//! Each test runs for a quarter of a second, or for its share of `GUIRA_STRESS_SECONDS`:
 //!
 //! ```text
 //! GUIRA_STRESS_SECONDS=600 cargo test --release -p guira-tests --test all scan_stress:: -- --nocapture
@@ -37,7 +37,7 @@ const LAYOUTS: u32 = 5;
 fn budget() -> (Duration, Duration) {
     match stress_time() {
         Some(all) => (all / LAYOUTS, Duration::from_secs(2)),
-        None => (Duration::from_millis(500), Duration::from_millis(100)),
+        None => (Duration::from_millis(250), Duration::from_millis(50)),
     }
 }
 

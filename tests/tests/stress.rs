@@ -1,7 +1,7 @@
 //! Random rounds in all layouts, with 2 to 16 threads. The filters have 2 to 16 buckets and are
 //! nearly full, or double during the round. No result may ever be wrong.
 //!
-//! Each test runs for 0.4 seconds, or for its share of `GUIRA_STRESS_SECONDS`:
+//! Each test runs for 0.2 seconds, or for its share of `GUIRA_STRESS_SECONDS`:
 //!
 //! ```text
 //! GUIRA_STRESS_SECONDS=600 cargo test --release -p guira-tests --test all stress:: -- --nocapture
@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// The time for each layout.
 fn budget() -> Duration {
     let layouts = BITS.len() + GROWABLE_BITS.len() + 4;
-    stress_time().map_or(Duration::from_millis(400), |all| all / layouts as u32)
+    stress_time().map_or(Duration::from_millis(200), |all| all / layouts as u32)
 }
 
 fn stress(bits: u32) {
