@@ -1,4 +1,5 @@
 //! The documented promises, while up to 16 threads use nearly full filters of 2 to 16 buckets.
+//! `GUIRA_LONG=1` makes the rounds longer.
 
 use crate::common::{
     classes::classes,
@@ -14,6 +15,14 @@ use std::{
     thread,
 };
 
+/// The operations of all threads in a round.
+fn operations() -> usize {
+    match std::env::var_os("GUIRA_LONG") {
+        Some(_) => 40_000,
+        None => 15_000,
+    }
+}
+
 /// Until a thread removes its own item, the item is contained, counted and removable, whatever
 /// other threads do. At rest, `len` and `count` are exact.
 #[test]
@@ -23,7 +32,7 @@ fn every_thread_finds_its_own_items() {
         for threads in [2, 3, 8, 16] {
             for (buckets, load) in [(1, 0.9), (2, 0.95), (5, 0.98), (16, 0.95)] {
                 for yields in [false, true] {
-                    let operations = 40_000 / threads;
+                    let operations = operations() / threads;
                     let (crowd, seed) = (1.25, threads as u64);
                     let round = Round {
                         bits,
