@@ -416,7 +416,7 @@ impl<const PHASE_BITS: u32> Processes<PHASE_BITS> {
 
     /// The words with a reservation.
     pub fn reservations(&self) -> usize {
-        self.filters[0].0.census().reservations as usize
+        self.filters[0].0.census().reservations
     }
 
     /// The copies of an item at rest.

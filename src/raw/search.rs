@@ -82,7 +82,8 @@ impl Node {
 
 /// Breadth-first search over the words that relocations can reach.
 ///
-/// It is on the stack, so an insert allocates only to grow.
+/// It is on the stack, so an insert allocates only to grow. It is made at run time, because the compiler
+/// would initialise all of a constant.
 #[derive(Default)]
 pub(crate) struct Search {
     nodes: ArrayVec<Node, MAX_NODES>,
