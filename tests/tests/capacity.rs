@@ -3,15 +3,11 @@
 //!
 //! `GUIRA_LONG=1` adds ten million items and many more seeds.
 
+use crate::common::stress::is_long;
 use guira::CuckooFilter;
-use std::env;
 
 /// The fingerprint sizes, each with a layout of its own.
 const BITS: [u32; 5] = [10, 12, 15, 20, 30];
-
-fn long() -> bool {
-    env::var_os("GUIRA_LONG").is_some()
-}
 
 fn filter(bits: u32, capacity: usize, seed: u64) -> CuckooFilter {
     let builder = CuckooFilter::builder()
@@ -69,7 +65,7 @@ fn all_fit(bits: u32, capacity: usize, seed: u64, (name, way): Way) -> Result<()
 
 #[test]
 fn every_small_capacity_holds() {
-    let seeds = if long() { 10_000 } else { 60 };
+    let seeds = if is_long() { 10_000 } else { 60 };
     let mut failures = Vec::new();
     for bits in BITS {
         for capacity in 1..=200 {
@@ -92,7 +88,7 @@ fn every_small_capacity_holds() {
 #[test]
 fn large_capacities_hold() {
     let mut plan = vec![(1_000, 20), (10_000, 4), (100_000, 2), (1_000_000, 1)];
-    if long() {
+    if is_long() {
         plan = vec![
             (1_000, 2_000),
             (10_000, 200),

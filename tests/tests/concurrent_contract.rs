@@ -5,6 +5,7 @@ use crate::common::{
     classes::classes,
     filters::{BITS, slots, tiny},
     round::{Report, Round},
+    stress::is_long,
 };
 use guira::{CuckooFilter, InsertError};
 use std::{
@@ -17,10 +18,7 @@ use std::{
 
 /// The operations of all threads in a round.
 fn operations() -> usize {
-    match std::env::var_os("GUIRA_LONG") {
-        Some(_) => 40_000,
-        None => 15_000,
-    }
+    if is_long() { 40_000 } else { 15_000 }
 }
 
 /// Until a thread removes its own item, the item is contained, counted and removable, whatever

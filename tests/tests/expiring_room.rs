@@ -3,8 +3,9 @@
 //!
 //! `GUIRA_LONG=1` adds larger capacities, longer streams and many more seeds.
 
+use crate::common::stress::is_long;
 use guira::ExpiringFilter;
-use std::{env, time::Duration};
+use std::time::Duration;
 
 /// The fingerprint sizes, and the numbers of epochs that are tested with each.
 const LAYOUTS: [(u32, &[u32]); 4] = [
@@ -13,10 +14,6 @@ const LAYOUTS: [(u32, &[u32]); 4] = [
     (16, &[1, 5, 12, 13]),
     (26, &[1, 5, 12, 13]),
 ];
-
-fn long() -> bool {
-    env::var_os("GUIRA_LONG").is_some()
-}
 
 /// A stream with a fixed number of distinct items in each TTL, at an even pace.
 struct Stream {
@@ -82,7 +79,7 @@ fn a_steady_stream_is_never_refused() {
     // The capacity, the number of seeds, and the number of TTLs.
     let mut plan: Vec<(usize, u64, u32)> = (1..=60).map(|capacity| (capacity, 6, 50)).collect();
     plan.extend([(200, 20, 50), (1_000, 6, 50), (10_000, 1, 20)]);
-    if long() {
+    if is_long() {
         plan = (1..=200).map(|capacity| (capacity, 500, 50)).collect();
         plan.extend([
             (1_000, 200, 50),

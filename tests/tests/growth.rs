@@ -8,6 +8,7 @@ mod capacity;
 #[path = "growth/wide.rs"]
 mod wide;
 
+use crate::common::stress::is_long;
 use guira::{BuildError, CuckooFilter, InsertError};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::{
@@ -41,10 +42,7 @@ fn insert_twice(filter: &CuckooFilter, items: u64, seed: u64) {
 }
 
 fn items_in_the_end() -> u64 {
-    match std::env::var("GUIRA_LONG") {
-        Ok(_) => 10_000_000,
-        Err(_) => 1_000_000,
-    }
+    if is_long() { 10_000_000 } else { 1_000_000 }
 }
 
 /// Asserts that the measured share of absent items that are found is as expected. The tolerance is

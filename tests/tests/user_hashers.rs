@@ -3,10 +3,9 @@
 //!
 //! All hashers are fixed, so a test always fails or never. `GUIRA_LONG=1` adds a rate of 0.01 %.
 
-use crate::common::identity::Identity;
+use crate::common::{identity::Identity, stress::is_long};
 use guira::{CuckooFilter, ExpiringFilter, Prefer};
 use std::{
-    env,
     hash::{BuildHasher, BuildHasherDefault, DefaultHasher},
     time::Duration,
 };
@@ -15,7 +14,7 @@ const CAPACITY: u64 = 58_000;
 
 /// The lowest one takes nine tenths of the time.
 fn rates() -> &'static [f64] {
-    match env::var_os("GUIRA_LONG").is_some() {
+    match is_long() {
         true => &[0.01, 0.001, 0.0001],
         false => &[0.01, 0.001],
     }

@@ -1,6 +1,7 @@
 //! Filters that begin with words of one slot: low rates, and many doublings.
 
 use super::{assert_rate, growable, insert_twice};
+use crate::common::stress::is_long;
 use guira::{CuckooFilter, InsertError};
 
 /// The capacity, the rate, and the number of doublings that a filter must allow at least.
@@ -33,11 +34,7 @@ fn a_low_rate_allows_many_doublings() {
 /// `GUIRA_LONG=1` tries 10 800 seeds.
 #[test]
 fn small_filters_of_one_slot_refuse_nothing() {
-    let seeds = if std::env::var("GUIRA_LONG").is_ok() {
-        1_200
-    } else {
-        100
-    };
+    let seeds = if is_long() { 1_200 } else { 100 };
     let mut slots = [0; 4];
     for (capacity, end, rate) in [
         (1, 600, 1e-5),

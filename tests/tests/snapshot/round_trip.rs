@@ -1,14 +1,12 @@
 //! What a snapshot restores is the filter that it was taken of, word for word:
 //! its own snapshot has the same bytes.
+//!
+//! The longest capacities take minutes: set `GUIRA_LONG=1` for them.
 
 use super::common::layouts::{GROWABLE, LAYOUTS, fill, filter};
+use crate::common::stress::is_long;
 use guira::CuckooFilter;
 use std::mem;
-
-/// The longest capacities take minutes: set `GUIRA_LONG=1` for them.
-fn long() -> bool {
-    std::env::var_os("GUIRA_LONG").is_some()
-}
 
 /// Checks that `restored` is what `original` is; the items below `items` are in.
 fn assert_same(original: &CuckooFilter, restored: &CuckooFilter, items: usize) {
@@ -37,7 +35,7 @@ fn assert_round_trip(original: &CuckooFilter, items: usize) {
 
 #[test]
 fn every_layout_at_every_capacity_and_load() {
-    let long = long().then_some(10_000_000);
+    let long = is_long().then_some(10_000_000);
     for capacity in [1, 2, 3, 10, 100, 1_000, 10_000].into_iter().chain(long) {
         for bits in LAYOUTS {
             let filter = filter(bits, capacity).expect("a filter");
