@@ -56,7 +56,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> PackedLayout for Small<SLOTS, PH
     };
     const PHASE_BITS: u32 = PHASE_BITS;
     type Time = Timeless;
-    type IfCounting<T: Send + Sync + 'static> = crate::memory::Nothing;
+    type Counted = ();
     type Kind = crate::memory::CanGrow;
 }
 
@@ -269,7 +269,11 @@ where
             let residents = word.residents(Fingerprint::NONE);
             found.extend(residents.map(|entry| (bucket, entry.bits())));
         }
-        assert_eq!(self.0.len.sum(), found.len(), "len and the words disagree");
+        assert_eq!(
+            self.0.len.copies(),
+            found.len(),
+            "len and the words disagree"
+        );
         found
     }
 

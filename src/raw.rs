@@ -26,7 +26,6 @@ pub(crate) mod pieces;
 mod refresh;
 pub(crate) mod relocate;
 mod remove;
-pub(crate) mod repeats;
 pub(crate) mod restore;
 mod search;
 #[cfg(feature = "shared")]
@@ -52,7 +51,6 @@ use counters::Counting;
 use crew::{Crew, places::Place};
 use frontier::{Frontiers, chunk_buckets, memory::NoSeat};
 use len::Len;
-use repeats::Repeats;
 use std::time::Duration;
 use version::Versions;
 
@@ -61,9 +59,7 @@ pub(crate) struct RawFilter<L: Layout> {
     pub(crate) table: Table<L>,
     pub(crate) versions: Versions<L::Storage>,
     pub(crate) frontiers: Frontiers,
-    pub(crate) len: Len<L::Storage, L::Kind>,
-    /// The copies beyond the first one of each slot.
-    pub(crate) repeats: L::IfCounting<Repeats<L::Kind>>,
+    pub(crate) len: Len<L::Storage, L::Kind, L::Counted>,
     pub(crate) time: L::Time,
     /// The threads at work in a filter that processes share.
     pub(crate) crew: <L::Storage as Storage>::Extra<Crew>,
@@ -86,7 +82,6 @@ impl<L: Layout> RawFilter<L> {
             versions: Versions::new(buckets)?,
             frontiers: Frontiers::new(chunk_buckets(levels)),
             len: Len::new(table.words()),
-            repeats: Extra::made(|| Len::new(table.words())),
             time: L::Time::default(),
             crew: Default::default(),
             table,
@@ -149,31 +144,22 @@ impl<L: Layout> RawFilter<L> {
     /// Removes everything. The counters and the epoch stay.
     pub(crate) fn reset(&mut self) {
         self.table.clear();
-        self.reset_counts();
+        self.len.reset();
         // Nothing is dead.
         self.time.note_swept(self.moment());
     }
 
     /// Bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
-        let repeats = self
-            .repeats
-            .get()
-            .map_or(0, |repeats| size_of_val(repeats) + repeats.bytes());
-        self.table.bytes() + self.versions.bytes() + self.len.bytes() + repeats
+        self.table.bytes() + self.versions.bytes() + self.len.bytes()
     }
 
     /// The [`bytes`](Self::bytes) of a filter with planes of `buckets` buckets that has doubled so often.
     pub(crate) fn bytes_for(buckets: usize, more: u32, doublings: u32) -> usize {
         let words = buckets << doublings;
-        let repeats = match L::COUNTER_BITS {
-            0 => 0,
-            _ => size_of::<Repeats<L::Kind>>() + Repeats::<L::Kind>::bytes_for(words),
-        };
         Table::<L>::bytes_for(buckets, more, doublings)
             + Versions::<L::Storage>::bytes_for(buckets)
-            + Len::<L::Storage, L::Kind>::bytes_for(words)
-            + repeats
+            + Len::<L::Storage, L::Kind, L::Counted>::bytes_for(words)
     }
 
     /// What threads share.

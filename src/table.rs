@@ -10,6 +10,7 @@
 //! filter begins at its *first* level k, with fingerprints whose k lowest bits are 0.
 
 pub(crate) mod class;
+pub(crate) mod counted;
 pub(crate) mod entry;
 #[cfg(feature = "shared")]
 pub(crate) mod in_words;

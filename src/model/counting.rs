@@ -3,7 +3,6 @@
 use super::{Item, hop, snapshot};
 use crate::{
     error::InsertError,
-    memory::Extra,
     raw::{
         RawFilter,
         frontier::Frontiers,
@@ -33,7 +32,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> PackedLayout for Counted<SLOTS, 
     const PHASE_BITS: u32 = PHASE_BITS;
     const COUNTER_BITS: u32 = 2;
     type Time = Timeless;
-    type IfCounting<T: Send + Sync + 'static> = Option<Box<T>>;
+    type Counted = crate::table::counted::SlotOrRepeat;
     type Kind = crate::memory::CanGrow;
 }
 
@@ -95,12 +94,8 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Counting<SLOTS, PHASE_BITS> {
             .table
             .update(Step::Claim, item.0.fingerprint, bucket, claim);
         assert!(put, "bucket {bucket} is full");
-        self.0.len.add(copies as u64);
-        self.repeats().add(copies as u64 - 1);
-    }
-
-    fn repeats(&self) -> &crate::raw::repeats::Repeats<crate::memory::CanGrow> {
-        self.0.repeats.get().expect("slots have counters")
+        self.0.len.add(1);
+        self.0.len.add_repeats(copies as u64 - 1);
     }
 
     /// `CuckooFilter::contains`.
@@ -196,10 +191,10 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Counting<SLOTS, PHASE_BITS> {
             assert!(word.is_marked(Mark::Killed, entry), "the own K");
             Some(word.without_marked())
         });
-        self.0.len.add(copies as u64);
-        self.0.len.subtract(taken as u64);
-        self.repeats().add(copies as u64 - 1);
-        self.repeats().subtract(taken.saturating_sub(1) as u64);
+        self.0.len.add(1);
+        self.0.len.subtract(u64::from(taken > 0));
+        self.0.len.add_repeats(copies as u64 - 1);
+        self.0.len.subtract_repeats(taken.saturating_sub(1) as u64);
         taken
     }
 
@@ -269,9 +264,9 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Counting<SLOTS, PHASE_BITS> {
                 }
             }
         }
-        assert_eq!(self.0.len.sum(), all, "len and the words disagree");
+        assert_eq!(self.0.len.copies(), all, "len and the words disagree");
         assert_eq!(
-            self.0.in_use(),
+            self.0.len.slots(),
             slots,
             "the slots in use and the words disagree"
         );

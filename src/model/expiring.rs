@@ -5,7 +5,6 @@ mod growing;
 use super::{Item, hop, snapshot};
 use crate::{
     error::InsertError,
-    memory::Extra,
     raw::{RawFilter, frontier::Frontiers, lower::DIFFERENCE, moves::Fill},
     step::Step,
     table::{
@@ -41,7 +40,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32, const COUNTER: u32> PackedLayout
     const COUNTER_BITS: u32 = COUNTER;
     type Time = Epochs;
     // Without counters it is not used.
-    type IfCounting<T: Send + Sync + 'static> = Option<Box<T>>;
+    type Counted = crate::table::counted::SlotOrRepeat;
     type Kind = crate::memory::CanGrow;
 }
 
@@ -107,10 +106,8 @@ impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32, const COUNTER: u32
                         Some(new)
                     });
                 assert!(put, "bucket {bucket} is full");
-                raw.len.add(1);
-                if let Some(repeats) = raw.repeats.get() {
-                    repeats.add(more);
-                }
+                raw.len.add(1 - more);
+                raw.len.add_repeats(more);
             }
         }
         Self(raw)
@@ -352,9 +349,13 @@ impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32, const COUNTER: u32
                 ));
             }
         }
-        assert_eq!(self.0.len.sum(), found.len(), "len and the words disagree");
         assert_eq!(
-            self.0.in_use(),
+            self.0.len.copies(),
+            found.len(),
+            "len and the words disagree"
+        );
+        assert_eq!(
+            self.0.len.slots(),
             slots,
             "the slots in use and the words disagree"
         );

@@ -118,7 +118,7 @@ impl<const SLOTS: usize> Growing<SLOTS> {
             }
         }
         assert_eq!(
-            self.0.len.sum(),
+            self.0.len.copies(),
             found.len(),
             "len and the words disagree: {found:?}"
         );

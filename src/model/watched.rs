@@ -290,7 +290,7 @@ impl<L: Layout> Operations for RawFilter<L> {
         Memory {
             words: self.table.all_words().map(load).collect(),
             stripes: self.versions.atomics().iter().map(load).collect(),
-            len: self.len.sum(),
+            len: self.len.slots(),
         }
     }
 
@@ -300,7 +300,7 @@ impl<L: Layout> Operations for RawFilter<L> {
             // Relaxed: as in `words`.
             atomic.store(bits, Ordering::Relaxed);
         }
-        self.len.subtract(self.len.sum() as u64);
+        self.len.subtract(self.len.slots() as u64);
         self.len.add(memory.len as u64);
     }
 }

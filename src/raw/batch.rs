@@ -7,6 +7,7 @@ use crate::{
     memory::{Kind, Storage},
     table::{
         class::{Class, alternate},
+        counted::Counted,
         entry::Fingerprint,
         layout::{Layout, Word},
         word::Bucket,
@@ -166,8 +167,7 @@ impl<L: Layout> RawFilter<L> {
     ) -> Result<(), BatchError> {
         let mut tally = Tally::of(self);
         self.insert_each(items, hash, answers, |class, ()| {
-            self.insert_uncounted(class)?;
-            tally.count_inserted();
+            tally.count_inserted(self.insert_uncounted(class)?);
             Ok(())
         })
     }
@@ -250,8 +250,9 @@ impl<L: Layout> RawFilter<L> {
     ) {
         let mut tally = Tally::of(self);
         let remove = |class, removed: &mut bool| {
-            *removed = self.remove_uncounted(class);
-            tally.count_removed(*removed);
+            let copy = self.remove_uncounted(class);
+            *removed = copy.is_some();
+            tally.count_removed(copy);
             Ok(())
         };
         self.lookups().for_each(items, hash, results, remove);
@@ -283,15 +284,15 @@ impl<L: Layout> RawFilter<L> {
 /// if the caller's code panics in its middle.
 ///
 /// A filter that can grow counts each item at once: by the count it tells whether to grow.
-struct Tally<'a, P: Storage, K: Kind> {
-    len: &'a Len<P, K>,
+struct Tally<'a, P: Storage, K: Kind, C: Counted> {
+    len: &'a Len<P, K, C>,
     at_once: bool,
     /// The change of the count, modulo 2^64.
     more: u64,
 }
 
-impl<'a, P: Storage, K: Kind> Tally<'a, P, K> {
-    fn of<L: Layout<Storage = P, Kind = K>>(raw: &'a RawFilter<L>) -> Self {
+impl<'a, P: Storage, K: Kind, C: Counted> Tally<'a, P, K, C> {
+    fn of<L: Layout<Storage = P, Kind = K, Counted = C>>(raw: &'a RawFilter<L>) -> Self {
         Self {
             len: &raw.len,
             at_once: L::GROWS,
@@ -300,15 +301,23 @@ impl<'a, P: Storage, K: Kind> Tally<'a, P, K> {
     }
 
     #[inline(always)]
-    fn count_inserted(&mut self) {
+    fn count_inserted(&mut self, copy: C) {
+        if copy.is_repeat() {
+            self.len.add_repeats(1);
+            return;
+        }
         self.more = self.more.wrapping_add(1);
         self.flush_if_at_once();
     }
 
     #[inline(always)]
-    fn count_removed(&mut self, removed: bool) {
-        self.more = self.more.wrapping_sub(removed.into());
-        if removed {
+    fn count_removed(&mut self, removed: Option<C>) {
+        if removed.is_some_and(Counted::is_repeat) {
+            self.len.subtract_repeats(1);
+            return;
+        }
+        self.more = self.more.wrapping_sub(removed.is_some().into());
+        if removed.is_some() {
             self.flush_if_at_once();
         }
     }
@@ -321,7 +330,7 @@ impl<'a, P: Storage, K: Kind> Tally<'a, P, K> {
     }
 }
 
-impl<P: Storage, K: Kind> Drop for Tally<'_, P, K> {
+impl<P: Storage, K: Kind, C: Counted> Drop for Tally<'_, P, K, C> {
     fn drop(&mut self) {
         if self.more != 0 {
             self.len.add(self.more);

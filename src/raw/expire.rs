@@ -268,7 +268,7 @@ impl<L: Layout> RawFilter<L> {
             without
         });
         if L::COUNTER_BITS != 0 && dead && stood {
-            self.forget_repeats(repeats);
+            self.len.subtract_repeats(repeats);
         }
         dead && stood
     }

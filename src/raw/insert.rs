@@ -19,6 +19,7 @@ use crate::{
     sync,
     table::{
         class::Class,
+        counted::Counted,
         entry::Entry,
         layout::{Layout, Word},
         loaded::Loaded,
@@ -28,12 +29,15 @@ use crate::{
 };
 use std::hint::select_unpredictable;
 
+/// When a copy was put, and as what it counts.
+type Put<L> = (Now<L>, <L as Layout>::Counted);
+
 impl<L: Layout> RawFilter<L> {
     /// Adds a copy of the class. An error leaves all items unchanged. Lock-free.
     #[inline]
     pub(crate) fn insert(&self, class: Class) -> Result<(), InsertError> {
-        self.insert_uncounted(class)?;
-        self.len.add(1);
+        let copy = self.insert_uncounted(class)?;
+        self.len.count().add(copy);
         Ok(())
     }
 
@@ -51,9 +55,9 @@ impl<L: Layout> RawFilter<L> {
     #[inline(always)]
     pub(crate) fn insert_hash(&self, hash: u64) -> Result<(), InsertError> {
         // Before the exchange of the claim, because loads after it would wait for it.
-        let count = self.len.to_add();
-        self.insert_uncounted(self.class(hash))?;
-        count.add(1);
+        let counts = self.len.count();
+        let copy = self.insert_uncounted(self.class(hash))?;
+        counts.add(copy);
         Ok(())
     }
 
@@ -68,7 +72,7 @@ impl<L: Layout> RawFilter<L> {
     /// the other one still is, and the version, the number is that of all copies at the exchange.
     #[inline(always)]
     pub(crate) fn insert_and_count(&self, class: Class) -> Result<usize, InsertError> {
-        let len = self.len.to_add();
+        let counts = self.len.count();
         let now = self.time.now();
         let version = self.versions.of(class).observe();
         let entry = now.entry(class.fingerprint);
@@ -86,11 +90,11 @@ impl<L: Layout> RawFilter<L> {
             let is_same = faulty!(beside.is_same_now(), InsertCountsEarly => true);
             is_same & faulty!(version.validate(), InsertCountsNoValidate => true)
         };
-        let together = match self.claim_by(class, entry, plus, are_together) {
-            Some(together) => together,
+        let (copy, together) = match self.claim_by(class, entry, plus, are_together) {
+            Some(claimed) => claimed,
             None => {
                 self.insert_by_relocation(class, entry)?;
-                false
+                (Counted::SLOT, false)
             }
         };
         let in_time = self.time.is_still(now);
@@ -98,11 +102,11 @@ impl<L: Layout> RawFilter<L> {
         if let Some(others) = others
             && together & in_time
         {
-            len.add(1);
+            counts.add(copy);
             self.table.split_some();
             return Ok(others + 1);
         }
-        self.count_beside_writers(class, now, in_time)
+        self.count_beside_writers(class, now, in_time, copy)
     }
 
     /// Ends an [`insert_and_count`](Self::insert_and_count) that has added its copy at the moment `then`.
@@ -112,11 +116,12 @@ impl<L: Layout> RawFilter<L> {
         class: Class,
         then: Now<L>,
         in_time: bool,
+        mut copy: L::Counted,
     ) -> Result<usize, InsertError> {
         if !in_time {
-            self.put_too_early(class, then)?;
+            copy = self.put_too_early(class, then, copy)?;
         }
-        self.len.add(1);
+        self.len.count().add(copy);
         self.table.split_some();
         sync::fence_after_exchange();
         Ok(self.count(class))
@@ -124,14 +129,14 @@ impl<L: Layout> RawFilter<L> {
 
     /// [`insert`](Self::insert) without counting, for callers that count the item themselves.
     #[inline(always)]
-    pub(super) fn insert_uncounted(&self, class: Class) -> Result<(), InsertError> {
+    pub(super) fn insert_uncounted(&self, class: Class) -> Result<L::Counted, InsertError> {
         let now = self.time.now();
-        self.put(class, now.entry(class.fingerprint))?;
+        let copy = self.put(class, now.entry(class.fingerprint))?;
         let in_time = self.time.is_still(now);
         if faulty!(in_time, InsertNoSecondNow => true) {
-            Ok(())
+            Ok(copy)
         } else {
-            self.put_too_early(class, now)
+            self.put_too_early(class, now, copy)
         }
     }
 
@@ -141,38 +146,47 @@ impl<L: Layout> RawFilter<L> {
     /// A second copy would be one too many. Each remove takes the oldest copy, so a younger one would
     /// be left over, and would never expire if the item comes and goes again and again.
     #[cold]
-    fn put_too_early(&self, class: Class, mut then: Now<L>) -> Result<(), InsertError> {
+    fn put_too_early(
+        &self,
+        class: Class,
+        mut then: Now<L>,
+        mut copy: L::Counted,
+    ) -> Result<L::Counted, InsertError> {
         loop {
             if faulty!(L::COUNTER_BITS != 0, InsertRenewsOldest => false) {
-                match self.put_again(class, then, |now| now.entry(class.fingerprint))? {
-                    Some(now) if self.time.is_still(now) => return Ok(()),
-                    Some(now) => {
-                        then = now;
+                let young = |now: Now<L>| now.entry(class.fingerprint);
+                match self.put_again(class, (then, copy), young)? {
+                    Some((now, copy)) if self.time.is_still(now) => return Ok(copy),
+                    Some(again) => {
+                        (then, copy) = again;
                         continue;
                     }
                     None => {}
                 }
             }
             let refreshed = faulty!(self.refresh(class), InsertOnceMore => {
-                self.len.add(1);
-                self.insert_uncounted(class).map(|()| true)
+                self.len.count().add(copy);
+                self.insert_uncounted(class).map(|again| {
+                    copy = again;
+                    true
+                })
             });
             if let Err(error) = refreshed {
                 // The copy stays until it expires.
-                self.len.add(1);
+                self.len.count().add(copy);
                 return Err(error);
             }
             // A live copy was there throughout: it was refreshed, or a remove has taken it. Else it
             // may have died before, which takes a thread that slept as long as copies live.
             let is_live = self.time.now().is_live_since(then);
             if faulty!(is_live, InsertOverlooksDeath => true) {
-                return Ok(());
+                return Ok(copy);
             }
-            self.len.add(1);
+            self.len.count().add(copy);
             then = self.time.now();
-            self.put(class, then.entry(class.fingerprint))?;
+            copy = self.put(class, then.entry(class.fingerprint))?;
             if self.time.is_still(then) {
-                return Ok(());
+                return Ok(copy);
             }
         }
     }
@@ -186,7 +200,7 @@ impl<L: Layout> RawFilter<L> {
         let aged = |now: Now<L>| now.aged_entry(class.fingerprint, age);
         loop {
             let mut now = self.time.now();
-            self.put(class, aged(now))?;
+            let mut copy = self.put(class, aged(now))?;
             let in_time = loop {
                 let in_time = self.time.is_still(now);
                 if faulty!(in_time, MergeNoSecondNow => true) {
@@ -195,12 +209,12 @@ impl<L: Layout> RawFilter<L> {
                 if L::COUNTER_BITS == 0 {
                     break false;
                 }
-                match self.put_again(class, now, aged)? {
-                    Some(later) => now = later,
+                match self.put_again(class, (now, copy), aged)? {
+                    Some(again) => (now, copy) = again,
                     None => break false,
                 }
             };
-            self.len.add(1);
+            self.len.count().add(copy);
             if in_time {
                 return Ok(());
             }
@@ -208,7 +222,8 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// In a filter with counters: gives a copy that was put at the moment `then`, and not counted, the
-    /// entry that `young` says for the moment that is returned. `None` if no unmarked word has the copy.
+    /// entry that `young` says for the moment that is returned. `None` if no unmarked word has the copy. As
+    /// what it counts may change.
     ///
     /// It need not be the oldest copy of its class, and other copies that are older stay as they are. If
     /// its word has no room for another tag beside those with which it shares its slot, it is taken back.
@@ -216,16 +231,19 @@ impl<L: Layout> RawFilter<L> {
     fn put_again(
         &self,
         class: Class,
-        then: Now<L>,
+        (then, copy): Put<L>,
         young: impl Fn(Now<L>) -> Entry,
-    ) -> Result<Option<Now<L>>, InsertError> {
+    ) -> Result<Option<Put<L>>, InsertError> {
         let early = young(then);
         match self.renew_one_like(class, early, &young) {
-            Renewal::Done(now) => Ok(Some(now)),
+            Renewal::Done(now) => Ok(Some((now, copy))),
             Renewal::Full if self.take_back(class, early) => {
+                // Whoever takes a copy back counts it as a slot.
+                self.len.count().add(copy);
+                self.len.subtract(1);
                 let now = self.time.now();
-                self.put(class, young(now))?;
-                Ok(Some(now))
+                let copy = self.put(class, young(now))?;
+                Ok(Some((now, copy)))
             }
             _ => Ok(None),
         }
@@ -233,30 +251,31 @@ impl<L: Layout> RawFilter<L> {
 
     /// Stores `entry` in one of the buckets of its class.
     #[inline(always)]
-    pub(super) fn put(&self, class: Class, entry: Entry) -> Result<(), InsertError> {
+    pub(super) fn put(&self, class: Class, entry: Entry) -> Result<L::Counted, InsertError> {
         // A fixed filter on the heap lets the compiler decide.
         let claimed = if L::Storage::SHARED || L::GROWS {
             self.claim_inline(class, entry)
         } else {
             self.claim(class, entry)
         };
-        if !claimed {
+        if claimed.is_none() {
             self.insert_by_relocation(class, entry)?;
         }
         self.table.split_some();
-        Ok(())
+        Ok(claimed.unwrap_or(Counted::SLOT))
     }
 
-    /// Claims an empty slot for `entry` in the emptier bucket; false if both are full.
+    /// Claims an empty slot for `entry` in the emptier bucket; `None` if both are full.
     #[inline]
-    pub(super) fn claim(&self, class: Class, entry: Entry) -> bool {
+    pub(super) fn claim(&self, class: Class, entry: Entry) -> Option<L::Counted> {
         self.claim_inline(class, entry)
     }
 
     #[inline(always)]
-    fn claim_inline(&self, class: Class, entry: Entry) -> bool {
+    fn claim_inline(&self, class: Class, entry: Entry) -> Option<L::Counted> {
         let plus = Word::<L>::plus_in_emptier;
-        self.claim_by(class, entry, plus, |_, _| {}).is_some()
+        let (copy, ()) = self.claim_by(class, entry, plus, |_, _| {})?;
+        Some(copy)
     }
 
     /// Claims a slot for `entry` where `plus` says. If that succeeds, the result is what `claimed` makes of
@@ -268,7 +287,7 @@ impl<L: Layout> RawFilter<L> {
         entry: Entry,
         mut plus: impl FnMut(Bits, Bits, Entry, Hint) -> Option<(bool, Bits)>,
         claimed: impl FnOnce([Loaded<'a, L>; 2], bool) -> T,
-    ) -> Option<T> {
+    ) -> Option<(L::Counted, T)> {
         let view = self.table.view();
         loop {
             let (one, other, hint) = view.load_pair_for_claim(class);
@@ -283,11 +302,10 @@ impl<L: Layout> RawFilter<L> {
             let (in_other, new) = claim?;
             // A branch would be unpredictable.
             let into = select_unpredictable(in_other, other, one);
+            // Before the exchange: what follows would wait for it.
+            let copy = L::Counted::of(|| (into.word(), into.decode(new)));
             if into.replace_bits(Step::Claim, new) {
-                if L::COUNTER_BITS != 0 {
-                    self.note_added(into.word(), into.decode(new));
-                }
-                return Some(claimed([one, other], in_other));
+                return Some((copy, claimed([one, other], in_other)));
             }
         }
     }

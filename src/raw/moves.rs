@@ -19,12 +19,12 @@ use super::{
     crew::{Hand, Hands},
     expire::Withheld,
     frontier::Frontiers,
-    repeats::{self, Repeats},
+    len::Len,
     version::Stripe,
 };
 use crate::{
     fault::{faulty, when_faulty},
-    memory::{Extra, is_found},
+    memory::is_found,
     step::Step,
     table::{
         Table,
@@ -63,7 +63,7 @@ pub(super) struct Move<'a, L: Layout, H> {
     table: &'a Table<L>,
     frontiers: &'a Frontiers,
     stripe: Stripe<'a>,
-    repeats: Option<&'a Repeats<L::Kind>>,
+    len: &'a Len<L::Storage, L::Kind, L::Counted>,
     entry: Entry,
     from: usize,
     to: usize,
@@ -103,7 +103,7 @@ impl<L: Layout> RawFilter<L> {
             table: &self.table,
             frontiers: &self.frontiers,
             stripe: self.versions.of(hop.class::<L>()),
-            repeats: self.repeats.get(),
+            len: &self.len,
             entry: hop.entry,
             from: hop.from,
             to: hop.to,
@@ -333,8 +333,8 @@ impl<L: Layout, H: Hands> Move<'_, L, H> {
                     .then(|| word.without_marked())
             }
         });
-        if let (Some(repeats), Some((alone, new))) = (self.repeats, joined) {
-            repeats::count(repeats, alone, new);
+        if let Some((alone, new)) = joined {
+            self.len.share_of(alone, new);
         }
     }
 

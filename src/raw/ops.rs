@@ -77,9 +77,9 @@ macro_rules! operations {
                 fn words_to_split() -> usize = raw => raw.table.words_to_split();
                 fn finish_growth() -> () = raw => raw.table.finish_level();
                 fn memory() -> Option<[u64; 2]> = raw => raw.memory();
-                fn len() -> usize = raw => raw.len.sum();
+                fn len() -> usize = raw => raw.len.copies();
                 fn epoch() -> u64 = raw => raw.epoch();
-                fn in_use() -> usize = raw => raw.in_use();
+                fn in_use() -> usize = raw => raw.len.slots();
                 fn bytes() -> usize = raw => raw.bytes();
                 fn stats() -> Stats = raw => raw.stats();
                 fn clear() -> () = raw => raw.clear();

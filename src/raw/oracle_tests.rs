@@ -117,7 +117,7 @@ impl<L: Layout> Checked<L> {
     /// No mark and no reservation is left, and the filter holds exactly the copies that were
     /// inserted.
     fn is_at_rest(&self) {
-        assert_eq!(self.raw.len.sum(), self.items());
+        assert_eq!(self.raw.len.copies(), self.items());
         for bucket in 0..self.raw.table.buckets() {
             let word = self
                 .raw

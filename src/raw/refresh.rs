@@ -251,7 +251,7 @@ impl<L: Layout> RawFilter<L> {
         free_gate(hands);
         match change {
             Some((word, new)) if renewed => {
-                self.note_repeats(word, new);
+                self.len.share_of(word, new);
                 Renewal::Done(now)
             }
             _ => Renewal::Lost,
@@ -270,8 +270,8 @@ impl<L: Layout> RawFilter<L> {
                 None => return Ok(None),
                 Some(0) => return Ok(Some(false)),
                 Some(_) => {
-                    self.put(class, young)?;
-                    self.len.add(1);
+                    let copy = self.put(class, young)?;
+                    self.len.count().add(copy);
                     if L::COUNTER_BITS != 0 {
                         self.remove(class);
                     }

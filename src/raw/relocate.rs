@@ -69,7 +69,7 @@ enum Round {
 }
 
 impl<L: Layout> RawFilter<L> {
-    /// [`claim`](Self::claim) for full buckets. An error is counted.
+    /// [`claim`](Self::claim) for full buckets. The copy counts as a slot. An error is counted.
     #[cold]
     pub(crate) fn insert_by_relocation(
         &self,
@@ -97,10 +97,11 @@ impl<L: Layout> RawFilter<L> {
     /// [`insert_by_relocation`](Self::insert_by_relocation) in a filter of one process.
     #[inline(always)]
     fn insert_alone(&self, class: Class, entry: Entry) -> Result<(), InsertError> {
-        if self.expire_pair(Alone, class) && self.claim(class, entry) {
+        let claim = || self.claim_as_slot(class, entry);
+        if self.expire_pair(Alone, class) && claim() {
             return Ok(());
         }
-        self.make_room(Alone, class, Fill::Item(entry), || self.claim(class, entry))
+        self.make_room(Alone, class, Fill::Item(entry), claim)
     }
 
     /// [`insert_by_relocation`](Self::insert_by_relocation) in a filter that processes share.
@@ -111,10 +112,17 @@ impl<L: Layout> RawFilter<L> {
             return Err(InsertError::TooManyInFlight);
         };
         let line = taken.for_moves();
-        if self.expire_pair(&line, class) && self.claim(class, entry) {
+        let claim = || self.claim_as_slot(class, entry);
+        if self.expire_pair(&line, class) && claim() {
             return Ok(());
         }
-        self.make_room(&line, class, Fill::Item(entry), || self.claim(class, entry))
+        self.make_room(&line, class, Fill::Item(entry), claim)
+    }
+
+    /// [`claim`](Self::claim) for a copy that is counted as a slot.
+    fn claim_as_slot(&self, class: Class, entry: Entry) -> bool {
+        let claimed = self.claim(class, entry);
+        claimed.map(|copy| self.len.share(copy)).is_some()
     }
 
     /// A line for this thread. There is none if too many calls are in flight.
@@ -262,7 +270,7 @@ impl<L: Layout> RawFilter<L> {
         self.table.is_growing(level)
             || round >= PATIENT_ROUNDS
                 && level != self.table.levels().last()
-                && (!search.was_parted() || self.in_use() >= self.grow_at_level(level))
+                && (!search.was_parted() || self.len.slots() >= self.grow_at_level(level))
     }
 
     /// The number of items at which the level after `level` begins.
@@ -280,10 +288,10 @@ impl<L: Layout> RawFilter<L> {
         if level == self.table.levels().last() || self.table.is_growing(level) {
             return;
         }
-        if self.in_use() >= self.grow_at_level(level) {
+        if self.len.slots() >= self.grow_at_level(level) {
             // Without memory the filter fills up, and a later insert reports it.
             let _ = self.table.begin_level(level);
-            self.grow_counts();
+            self.len.grow(self.table.words());
         }
     }
 
@@ -291,7 +299,7 @@ impl<L: Layout> RawFilter<L> {
     fn grow(&self, round: usize, search: &Search) -> Result<(), Refusal> {
         let enough = |level: u32| {
             let slots = self.table.words_at(level) * L::slots_at(level);
-            L::slots_at(level) == 1 || self.is_in_use(slots.div_ceil(SLOTS_FOR_AN_ITEM))
+            L::slots_at(level) == 1 || self.len.uses_at_least(slots.div_ceil(SLOTS_FOR_AN_ITEM))
         };
         // Twice the number of runs in each round, because an insert completes the level rather than give
         // up. The count restarts at one run with the patient rounds.
@@ -300,7 +308,7 @@ impl<L: Layout> RawFilter<L> {
         let split = self
             .table
             .split_reached(runs, search.level, search.reached::<L>(), enough);
-        self.grow_counts();
+        self.len.grow(self.table.words());
         split
     }
 

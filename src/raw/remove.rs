@@ -22,6 +22,7 @@ use crate::{
     sync,
     table::{
         class::Class,
+        counted::Counted,
         entry::Entry,
         layout::{Layout, Word},
         loaded::Loaded,
@@ -36,10 +37,10 @@ impl<L: Layout> RawFilter<L> {
     #[inline]
     pub(crate) fn remove(&self, class: Class) -> bool {
         let removed = self.remove_uncounted(class);
-        if removed {
-            self.len.subtract(1);
+        if let Some(copy) = removed {
+            self.len.count().subtract(copy);
         }
-        removed
+        removed.is_some()
     }
 
     /// [`remove`](Self::remove) by hash.
@@ -56,29 +57,32 @@ impl<L: Layout> RawFilter<L> {
     #[inline(always)]
     pub(crate) fn remove_hash(&self, hash: u64) -> bool {
         // As in `insert_hash`.
-        let count = self.len.to_add();
+        let counts = self.len.count();
         let removed = self.remove_uncounted(self.class(hash));
-        if removed {
-            count.subtract(1);
+        if let Some(copy) = removed {
+            counts.subtract(copy);
         }
-        removed
+        removed.is_some()
     }
 
     /// [`remove`](Self::remove) without counting, for callers that count the item themselves.
     #[inline(always)]
-    pub(super) fn remove_uncounted(&self, class: Class) -> bool {
+    pub(super) fn remove_uncounted(&self, class: Class) -> Option<L::Counted> {
         let (mut patience, mut attempts) = (PATIENCE, Attempts::default());
         loop {
             let attempt = if L::EXPIRES {
-                self.try_remove_oldest(class, &mut patience)
+                as_slot(self.try_remove_oldest(class, &mut patience))
             } else {
-                faulty!(self.try_remove(class), in Remove => wrong::try_remove(self, class))
+                faulty!(
+                    self.try_remove(class),
+                    in Remove => as_slot(wrong::try_remove(self, class))
+                )
             };
             if let Some(removed) = attempt {
                 return removed;
             }
             if attempts.was_last(self) {
-                return false;
+                return None;
             }
             sync::yield_in_model();
         }
@@ -89,20 +93,18 @@ impl<L: Layout> RawFilter<L> {
     /// Removes from P first, and from Q only if P holds no copy: a reader that has passed P must
     /// still find the remaining copies in Q.
     #[inline(always)]
-    fn try_remove(&self, class: Class) -> Option<bool> {
+    fn try_remove(&self, class: Class) -> Option<Option<L::Counted>> {
         let entry = class.untagged();
         let version = self.versions.of(class).observe();
         let (p, q, hint) = self.table.view().load_pair_for_update(class);
         match Word::<L>::minus_in_first(p.bits, q.bits, entry, hint) {
-            Minus::Marked => self.remove_among_marks(class, version, p, q),
-            Minus::Nothing => version.validate().then_some(false),
+            Minus::Marked => as_slot(self.remove_among_marks(class, version, p, q)),
+            Minus::Nothing => version.validate().then_some(None),
             Minus::Taken { in_p, new } => {
                 let from = select_unpredictable(in_p, p, q);
-                let taken = from.replace_bits(Step::Take, new);
-                if L::COUNTER_BITS != 0 && taken {
-                    self.note_taken(from.word(), from.decode(new));
-                }
-                taken.then_some(true)
+                let words = || (from.word(), from.decode(new));
+                let copy = || Some(L::Counted::of(words));
+                from.replace_bits(Step::Take, new).then(copy)
             }
         }
     }
@@ -206,8 +208,14 @@ impl<L: Layout> RawFilter<L> {
     fn replace_and_note(&self, loaded: Loaded<'_, L>, step: Step, new: Word<L>) -> bool {
         let replaced = loaded.replace(step, new);
         if L::COUNTER_BITS != 0 && replaced {
-            self.note_repeats(loaded.word(), new);
+            self.len.share_of(loaded.word(), new);
         }
         replaced
     }
+}
+
+/// The answer of an attempt whose copy is counted as a slot.
+#[inline(always)]
+fn as_slot<C: Counted>(removed: Option<bool>) -> Option<Option<C>> {
+    removed.map(|removed| removed.then_some(C::SLOT))
 }

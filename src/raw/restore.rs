@@ -5,7 +5,6 @@ use crate::{
     error::SnapshotError,
     fault::faulty,
     geometry::Geometry,
-    memory::Extra,
     table::{
         Table,
         layout::{Layout, Word},
@@ -107,10 +106,8 @@ impl<L: Layout> RawFilter<L> {
     /// Completes the filter, after all its words are stored. Copies that have died since their chunk
     /// was read are left out.
     pub(crate) fn complete(&mut self, restored: &Restored, restart: &Restart<'_>) {
-        self.len.add(restored.items);
-        if let Some(repeats) = self.repeats.get() {
-            repeats.add(restored.repeats);
-        }
+        self.len.add(restored.items - restored.repeats);
+        self.len.add_repeats(restored.repeats);
         self.table.set_level(restored.lowest);
         if L::EXPIRES {
             self.len.subtract(self.leave_out_dead(restart));
@@ -132,7 +129,7 @@ impl<L: Layout> RawFilter<L> {
             self.table.rewrite(buckets, |word| {
                 let kept = then.without_dead(word, since);
                 died += u64::from(word.occupied() - kept.occupied());
-                self.forget_repeats(word.repeats() - kept.repeats());
+                self.len.subtract_repeats(word.repeats() - kept.repeats());
                 kept
             });
         }

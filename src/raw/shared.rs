@@ -8,7 +8,7 @@ use super::{
     version::{MOST_STRIPES, Versions},
 };
 use crate::{
-    memory::{Extra, Members, Memory, NUMBER_WORD, Parts, SEAT_WORD},
+    memory::{Members, Memory, NUMBER_WORD, Parts, SEAT_WORD},
     sync,
     table::{
         Levels, Table,
@@ -120,7 +120,6 @@ impl<L: Layout> RawFilter<layout::Shared<L>> {
             versions,
             frontiers: Frontiers::new(chunk_buckets(levels.more)),
             len,
-            repeats: Extra::made(|| Len::new(buckets)),
             time,
             crew: Some(Box::new(crew)),
         })

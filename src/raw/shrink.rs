@@ -25,7 +25,6 @@ impl<L: Layout> RawFilter<L> {
         }
         self.table = new.table;
         self.len.replace(new.len);
-        self.repeats = new.repeats;
         true
     }
 

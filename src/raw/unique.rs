@@ -45,6 +45,7 @@ use crate::{
     sync,
     table::{
         class::Class,
+        counted::Counted,
         entry::{Entry, Fingerprint},
         layout::{Layout, Word},
         loaded::Loaded,
@@ -380,7 +381,7 @@ impl<L: Layout> RawFilter<L> {
         };
         let reserved = own.encode(reserved);
         let new = word.plus(entry).joined(entry);
-        let count = self.len.to_add();
+        let count = self.len.count();
         if !own.replace_bits(Step::Reserve, reserved) {
             return false;
         }
@@ -396,9 +397,9 @@ impl<L: Layout> RawFilter<L> {
             return false;
         }
         if L::COUNTER_BITS != 0 {
-            self.note_repeats(word, new);
+            self.len.share_of(word, new);
         }
-        count.add(1);
+        count.add(L::Counted::SLOT);
         self.added(class, wanted, now);
         true
     }
@@ -497,7 +498,7 @@ impl<L: Layout> RawFilter<L> {
             let (to_q, new) = Word::<L>::plus_in_emptier(p.bits, q.bits, entry, hint)?;
             let into = if to_q { q } else { p };
             if into.replace_bits(Step::Claim, new) {
-                self.note_repeats(into.word(), into.decode(new));
+                self.len.share_of(into.word(), into.decode(new));
                 self.len.add(1);
                 if !self.time.is_still(now) {
                     wanted.added_too_early(self, class);
@@ -566,7 +567,7 @@ impl<L: Layout> RawFilter<L> {
             let new = word.plus(entry).joined(entry);
             let confirmed = own.replace(Step::Confirm, new);
             if L::COUNTER_BITS != 0 && confirmed {
-                self.note_repeats(word, new);
+                self.len.share_of(word, new);
             }
             confirmed
         } else {

@@ -4,6 +4,7 @@
 //! filter is a constant in the compiled code.
 
 use super::{
+    counted::{Counted, SlotOrRepeat},
     entry::{Entry, Fingerprint},
     time::{Epochs, Now, Time, Timeless},
     word::{
@@ -13,7 +14,7 @@ use super::{
     },
 };
 
-use crate::memory::{CanGrow, Extra, Fixed, Heap, Kind, Nothing, Storage};
+use crate::memory::{CanGrow, Fixed, Heap, Kind, Storage};
 
 pub(crate) use super::word::lanes::{Lanes, Masks, PackedLayout, series};
 
@@ -31,8 +32,8 @@ pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
     type Time: Time<Self::Word>;
     /// Where the words of a filter are.
     type Storage: Storage;
-    /// A value that a filter has only if its slots have counters.
-    type IfCounting<T: Send + Sync + 'static>: Extra<T>;
+    /// As what a copy counts.
+    type Counted: Counted;
     /// Whether filters can grow.
     type Kind: Kind + Based;
     /// True if filters of this layout can grow.
@@ -68,7 +69,7 @@ impl<L: PackedLayout<Time: Time<Packed<L>>>> Layout for L {
     type Word = Packed<Self>;
     type Time = <Self as PackedLayout>::Time;
     type Storage = Heap;
-    type IfCounting<T: Send + Sync + 'static> = <Self as PackedLayout>::IfCounting<T>;
+    type Counted = <Self as PackedLayout>::Counted;
     type Kind = <Self as PackedLayout>::Kind;
     const GROWS: bool = Self::HAS_PHASE;
     const EXPIRES: bool = Self::TAG_BITS != 0;
@@ -112,7 +113,7 @@ impl<L: Layout> Layout for Shared<L> {
     type Word = L::Word;
     type Time = <L::Time as Time<L::Word>>::Shared;
     type Storage = crate::memory::Shared;
-    type IfCounting<T: Send + Sync + 'static> = L::IfCounting<T>;
+    type Counted = L::Counted;
     type Kind = L::Kind;
     const GROWS: bool = L::GROWS;
     const EXPIRES: bool = L::EXPIRES;
@@ -144,7 +145,7 @@ macro_rules! semi_sorted {
             type Word = $crate::table::word::semi::Contents<Self>;
             type Time = $crate::table::time::Timeless;
             type Storage = $crate::memory::Heap;
-            type IfCounting<T: Send + Sync + 'static> = $crate::memory::Nothing;
+            type Counted = ();
             type Kind = $crate::memory::Fixed;
             const GROWS: bool = false;
             const EXPIRES: bool = false;
@@ -258,7 +259,7 @@ macro_rules! define {
                 const LEVELS: &'static [Lanes] = &[Lanes::new($bits, $slots, $lane)];
                 const PHASE_BITS: u32 = 0;
                 type Time = Timeless;
-                type IfCounting<T: Send + Sync + 'static> = Nothing;
+                type Counted = ();
                 type Kind = Fixed;
             }
         )*
@@ -279,7 +280,7 @@ macro_rules! define {
                 const PHASE_BITS: u32 = 0;
                 const TAG_BITS: u32 = $tag;
                 type Time = Epochs;
-                type IfCounting<T: Send + Sync + 'static> = Nothing;
+                type Counted = ();
                 type Kind = Fixed;
             }
         )*
@@ -293,7 +294,7 @@ macro_rules! define {
                 const PHASE_BITS: u32 = 0;
                 const COUNTER_BITS: u32 = $counter;
                 type Time = Timeless;
-                type IfCounting<T: Send + Sync + 'static> = Option<Box<T>>;
+                type Counted = SlotOrRepeat;
                 type Kind = Fixed;
             }
         )*
@@ -310,7 +311,7 @@ macro_rules! define {
                 const TAG_BITS: u32 = $age;
                 const COUNTER_BITS: u32 = $number;
                 type Time = Epochs;
-                type IfCounting<T: Send + Sync + 'static> = Option<Box<T>>;
+                type Counted = SlotOrRepeat;
                 type Kind = Fixed;
             }
         )*
@@ -336,7 +337,7 @@ impl PackedLayout for Growing {
     const LEVELS: &'static [Lanes] = &series(Self::LONGEST, Self::SHORTEST, Self::PAYLOAD_BITS);
     const PHASE_BITS: u32 = 6;
     type Time = Timeless;
-    type IfCounting<T: Send + Sync + 'static> = Nothing;
+    type Counted = ();
     type Kind = CanGrow;
 }
 
@@ -358,7 +359,7 @@ impl PackedLayout for GrowingExpiring {
     const PHASE_BITS: u32 = 6;
     const TAG_BITS: u32 = Self::TAG;
     type Time = Epochs;
-    type IfCounting<T: Send + Sync + 'static> = Nothing;
+    type Counted = ();
     type Kind = CanGrow;
 }
 
@@ -376,7 +377,7 @@ impl<const COUNTER: u32> PackedLayout for GrowingCounting<COUNTER> {
     const PHASE_BITS: u32 = 6;
     const COUNTER_BITS: u32 = COUNTER;
     type Time = Timeless;
-    type IfCounting<T: Send + Sync + 'static> = Option<Box<T>>;
+    type Counted = SlotOrRepeat;
     type Kind = CanGrow;
 }
 
@@ -399,7 +400,7 @@ impl<const COUNTER: u32> PackedLayout for GrowingExpiringCounting<COUNTER> {
     const TAG_BITS: u32 = Self::TAG;
     const COUNTER_BITS: u32 = COUNTER;
     type Time = Epochs;
-    type IfCounting<T: Send + Sync + 'static> = Option<Box<T>>;
+    type Counted = SlotOrRepeat;
     type Kind = CanGrow;
 }
 

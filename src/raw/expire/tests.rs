@@ -67,7 +67,7 @@ fn a_copy_that_is_taken_while_it_is_withheld_is_counted_once() {
         assert_eq!(counts, !is_taken);
         assert_eq!(word_at(&raw, bucket), Word::<E16x3>::EMPTY);
         raw.len.subtract(counts.into());
-        assert_eq!(raw.len.sum(), 0);
+        assert_eq!(raw.len.copies(), 0);
     }
 }
 
@@ -83,7 +83,7 @@ fn a_copy_that_has_died_is_not_renewed() {
     assert!(matches!(renewed, Renewal::Lost));
     assert!(!raw.contains(class));
     assert_eq!(word_at(&raw, bucket), Word::<E16x3>::EMPTY);
-    assert_eq!(raw.len.sum(), 0);
+    assert_eq!(raw.len.copies(), 0);
 }
 
 /// The entry of a copy of the class that has this age.
@@ -104,7 +104,7 @@ fn a_copy_that_is_removed_while_it_is_renewed_is_gone() {
     });
     assert!(matches!(renewed, Renewal::Lost));
     assert_eq!(word_at(&raw, bucket), Word::<E16x3>::EMPTY);
-    assert_eq!(raw.len.sum(), 0);
+    assert_eq!(raw.len.copies(), 0);
 }
 
 /// Another thread has a copy of the word withheld, and that copy is of another class.
@@ -115,7 +115,7 @@ fn a_refresh_beside_marks_adds_no_absent_item() {
     let other = Class::of_pair(Fingerprint::new(2), class.p, class.q);
     assert_eq!(raw.refresh(other), Ok(false));
     assert!(!raw.contains(other) && raw.contains(class));
-    assert_eq!(raw.len.sum(), 1);
+    assert_eq!(raw.len.copies(), 1);
 }
 
 /// Another thread has an old copy withheld. Once in an epoch, a refresh adds a young one beside it.
@@ -128,11 +128,11 @@ fn a_refresh_beside_marks_adds_one_copy_in_an_epoch() {
     put(&raw, bucket, both);
     raw.len.add(1);
     assert_eq!(raw.refresh(class), Ok(true));
-    assert_eq!((word_at(&raw, bucket), raw.len.sum()), (both, 2));
+    assert_eq!((word_at(&raw, bucket), raw.len.copies()), (both, 2));
     let_time_pass(&raw);
     for _ in 0..2 {
         assert_eq!(raw.refresh(class), Ok(true));
-        assert_eq!(raw.len.sum(), 3);
+        assert_eq!(raw.len.copies(), 3);
     }
 }
 

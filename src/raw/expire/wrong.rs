@@ -44,7 +44,7 @@ fn emptied<L: Layout>(raw: &RawFilter<L>, one: Fingerprint, bucket: usize) -> u6
         };
         let repeats = withheld.repeats() - withheld.without_marked().repeats();
         let counted = |gone: bool| {
-            raw.forget_repeats(if gone { repeats } else { 0 });
+            raw.len.subtract_repeats(if gone { repeats } else { 0 });
             gone
         };
         let gone = if fault::is(Fault::ExpireAtOnce) {

@@ -95,12 +95,15 @@ mod in_words {
     #[cfg(not(any(guira_loom, guira_shuttle)))]
     use super::super::LARGE;
     use super::{super::Len, BITS, STRIDE};
-    use crate::memory::{Kind, Parts, Shared, Words};
+    use crate::{
+        memory::{Kind, Parts, Shared, Words},
+        table::counted::Counted,
+    };
 
     /// The words of a length that processes share.
     pub(crate) const SHARED_LEN: usize = STRIDE << BITS;
 
-    impl<K: Kind> Len<Shared, K> {
+    impl<K: Kind, C: Counted> Len<Shared, K, C> {
         /// The length in these words; `None` if they are too few. `process` has the number of this
         /// process.
         #[cfg(not(any(guira_loom, guira_shuttle)))]

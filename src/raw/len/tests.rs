@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::memory::{CanGrow, Fixed, Heap};
+use crate::table::counted::SlotOrRepeat;
 use std::thread;
 
 const TABLES: [usize; 4] = [2, 512, 5 * 512, 1 << 27];
@@ -9,7 +10,7 @@ const TABLES: [usize; 4] = [2, 512, 5 * 512, 1 << 27];
 #[test]
 fn the_sum_of_all_threads_is_exact_at_rest() {
     for buckets in TABLES {
-        let len = Len::<Heap, Fixed>::new(buckets);
+        let len = Len::<Heap, Fixed, ()>::new(buckets);
         thread::scope(|scope| {
             for thread in 1..=16_u64 {
                 let len = &len;
@@ -21,7 +22,7 @@ fn the_sum_of_all_threads_is_exact_at_rest() {
                 });
             }
         });
-        assert_eq!(len.sum(), 1000 * (1..=16).sum::<usize>(), "{buckets}");
+        assert_eq!(len.slots(), 1000 * (1..=16).sum::<usize>(), "{buckets}");
     }
 }
 
@@ -30,7 +31,7 @@ fn the_sum_of_all_threads_is_exact_at_rest() {
 #[test]
 fn a_shard_may_wrap_below_zero() {
     for buckets in TABLES {
-        let len = Len::<Heap, Fixed>::new(buckets);
+        let len = Len::<Heap, Fixed, ()>::new(buckets);
         thread::scope(|scope| {
             scope.spawn(|| len.add(5));
         });
@@ -43,19 +44,19 @@ fn a_shard_may_wrap_below_zero() {
         thread::scope(|scope| {
             scope.spawn(|| len.subtract(3));
         });
-        assert_eq!(len.sum(), 2, "{buckets}");
+        assert_eq!(len.slots(), 2, "{buckets}");
     }
 }
 
 #[test]
 fn a_remove_that_is_counted_before_its_insert_shows_no_huge_sum() {
     for buckets in TABLES {
-        let len = Len::<Heap, Fixed>::new(buckets);
+        let len = Len::<Heap, Fixed, ()>::new(buckets);
         len.subtract(1);
-        assert_eq!(len.sum(), 0, "{buckets}");
+        assert_eq!(len.slots(), 0, "{buckets}");
         len.add(1);
         len.add(1);
-        assert_eq!(len.sum(), 1, "{buckets}");
+        assert_eq!(len.slots(), 1, "{buckets}");
     }
 }
 
@@ -63,10 +64,10 @@ fn a_remove_that_is_counted_before_its_insert_shows_no_huge_sum() {
 /// on the one to come.
 #[test]
 fn one_low_sum_does_not_say_that_there_are_few() {
-    let len = Len::<Heap, Fixed>::new(1 << 27);
+    let len = Len::<Heap, Fixed, ()>::new(1 << 27);
     let shards = len.shards();
     // Relaxed, here and below: all in one thread.
-    shards[0].items.fetch_add(120, Ordering::Relaxed);
+    shards[0].slots.fetch_add(120, Ordering::Relaxed);
     let busy = |times: usize| {
         let mut reads = 0;
         move || {
@@ -75,36 +76,39 @@ fn one_low_sum_does_not_say_that_there_are_few() {
             reads += 1;
             let between = read == 2 && sum < times;
             for _ in 0..if between { 112 } else { 0 } {
-                shards[0].items.fetch_add(1, Ordering::Relaxed);
-                shards[1].items.fetch_sub(1, Ordering::Relaxed);
+                shards[0].slots.fetch_add(1, Ordering::Relaxed);
+                shards[1].slots.fetch_sub(1, Ordering::Relaxed);
             }
         }
     };
-    assert_eq!(len.sum_beside(busy(1)), 8);
-    assert!(len.is_at_least_beside(120, busy(SUMS - 1)));
-    assert!(len.is_at_least(120) && !len.is_at_least(121));
+    assert_eq!(len.slots_beside(busy(1)), 8);
+    assert!(len.uses_at_least_beside(120, busy(SUMS - 1)));
+    assert!(len.uses_at_least(120) && !len.uses_at_least(121));
 }
 
 #[test]
 fn reset_is_zero_on_every_shard() {
     for buckets in TABLES {
-        let mut len = Len::<Heap, Fixed>::new(buckets);
+        let mut len = Len::<Heap, Fixed, ()>::new(buckets);
         thread::scope(|scope| {
             for _ in 0..20 {
                 scope.spawn(|| len.add(7));
             }
         });
         len.reset();
-        assert_eq!(len.sum(), 0, "{buckets}");
+        assert_eq!(len.slots(), 0, "{buckets}");
     }
 }
 
 #[test]
 fn shards_never_take_up_more_than_half_of_the_table() {
-    assert_eq!(Len::<Heap, Fixed>::new(511).bytes(), size_of::<First>());
+    assert_eq!(
+        Len::<Heap, Fixed, ()>::new(511).bytes(),
+        size_of::<First<()>>()
+    );
     for buckets in (1..200).map(|pages| pages * 512) {
         assert!(
-            Len::<Heap, Fixed>::new(buckets).bytes() <= 8 * buckets / 2,
+            Len::<Heap, Fixed, ()>::new(buckets).bytes() <= 8 * buckets / 2,
             "{buckets}"
         );
     }
@@ -114,7 +118,7 @@ fn shards_never_take_up_more_than_half_of_the_table() {
 #[test]
 fn the_counters_of_all_threads_are_added_up_and_outlast_a_reset() {
     for buckets in TABLES {
-        let mut len = Len::<Heap, Fixed>::new(buckets);
+        let mut len = Len::<Heap, Fixed, ()>::new(buckets);
         thread::scope(|scope| {
             for path in 1..=20 {
                 let len = &len;
@@ -132,15 +136,15 @@ fn the_counters_of_all_threads_are_added_up_and_outlast_a_reset() {
         assert_eq!((stats.failed_inserts, stats.retried_lookups), (20, 20));
         assert_eq!(stats.conservative_lookups, 20);
         len.reset();
-        assert_eq!((len.sum(), len.stats()), (0, stats), "{buckets}");
+        assert_eq!((len.slots(), len.stats()), (0, stats), "{buckets}");
     }
 }
 
 #[test]
 fn a_filter_that_takes_the_items_of_another_keeps_its_counters() {
     for (words, other_words) in [(2, 2), (LARGE, 2), (2, LARGE), (LARGE, LARGE)] {
-        let mut len = Len::<Heap, CanGrow>::new(words);
-        let other = Len::<Heap, CanGrow>::new(other_words);
+        let mut len = Len::<Heap, CanGrow, ()>::new(words);
+        let other = Len::<Heap, CanGrow, ()>::new(other_words);
         len.add(100);
         len.counters().relocated(7);
         len.counters().failed();
@@ -148,7 +152,7 @@ fn a_filter_that_takes_the_items_of_another_keeps_its_counters() {
         other.counters().relocated(3);
         len.replace(other);
         let stats = len.stats();
-        assert_eq!((len.sum(), stats.failed_inserts), (50, 1));
+        assert_eq!((len.slots(), stats.failed_inserts), (50, 1));
         assert_eq!((stats.relocations, stats.longest_path), (10, 7));
     }
 }
@@ -156,8 +160,8 @@ fn a_filter_that_takes_the_items_of_another_keeps_its_counters() {
 /// The same if both have several shards, and the counters of the other one are in the first of these.
 #[test]
 fn a_filter_that_takes_the_items_of_a_large_one_keeps_the_counters_of_both() {
-    let mut len = Len::<Heap, Fixed>::new(LARGE);
-    let other = Len::<Heap, Fixed>::new(LARGE);
+    let mut len = Len::<Heap, Fixed, ()>::new(LARGE);
+    let other = Len::<Heap, Fixed, ()>::new(LARGE);
     for len in [&len, &other] {
         for _ in 0..5 {
             len.counters().relocated(2);
@@ -191,7 +195,7 @@ fn the_counters_of_a_small_filter_never_start_again() {
     assert_eq!(before.longest_path, (1 << 16) - 1);
     assert_eq!(before.failed_inserts, 1 << 40);
     assert!(before.retried_lookups > 4_000_000_000);
-    let mut len = Len::<Heap, Fixed>::new(2);
+    let mut len = Len::<Heap, Fixed, ()>::new(2);
     len.first.counters = counters;
     len.counters().retried();
     len.counters().conservative();
@@ -206,7 +210,7 @@ fn the_counters_of_a_small_filter_never_start_again() {
 
 #[test]
 fn the_number_of_shards_follows_the_table() {
-    let shards = |bytes: usize| Len::<Heap, Fixed>::new(bytes / 8).shards().len();
+    let shards = |bytes: usize| Len::<Heap, Fixed, ()>::new(bytes / 8).shards().len();
     let sizes = [4, 8, 64, 511, 512, 1 << 14, 1 << 15, 1 << 20].map(|kib| shards(kib << 10));
     assert_eq!(sizes, [0, 2, 16, 16, 32, 32, 64, 64]);
 }
@@ -235,9 +239,9 @@ fn thread_numbers_differ_and_stay() {
 /// Threads add and remove while the shards are allocated.
 #[test]
 fn a_filter_that_grows_gets_its_shards_when_it_is_large() {
-    let len = Len::<Heap, CanGrow>::new(2);
+    let len = Len::<Heap, CanGrow, ()>::new(2);
     let small = len.bytes();
-    assert_eq!(small, size_of::<First>());
+    assert_eq!(small, size_of::<First<()>>());
     len.grow(LARGE - 1);
     assert_eq!(len.bytes(), small);
     thread::scope(|scope| {
@@ -253,13 +257,46 @@ fn a_filter_that_grows_gets_its_shards_when_it_is_large() {
             });
         }
     });
-    assert_eq!(len.sum(), 8_000);
-    assert_eq!(len.bytes(), small + FEW * size_of::<CachePadded<Shard>>());
+    assert_eq!(len.slots(), 8_000);
+    assert_eq!(len.bytes(), small + FEW * size_of::<ShardOf<()>>());
     let mut len = len;
     len.reset();
-    assert_eq!((len.sum(), len.bytes()), (0, small));
+    assert_eq!((len.slots(), len.bytes()), (0, small));
     assert_eq!(
-        Len::<Heap, CanGrow>::new(LARGE).bytes(),
-        small + FEW * size_of::<CachePadded<Shard>>()
+        Len::<Heap, CanGrow, ()>::new(LARGE).bytes(),
+        small + FEW * size_of::<ShardOf<()>>()
     );
+}
+
+/// Slots and repeats are counted by themselves, in the first shard and in the others.
+#[test]
+fn copies_are_slots_and_repeats() {
+    use SlotOrRepeat::{Repeat, Slot};
+    for words in [2, LARGE] {
+        let mut len = Len::<Heap, CanGrow, SlotOrRepeat>::new(words);
+        let numbers =
+            |len: &Len<Heap, CanGrow, SlotOrRepeat>| (len.slots(), len.copies() - len.slots());
+        for copy in [Slot, Repeat, Slot, Repeat, Repeat] {
+            len.count().add(copy);
+        }
+        assert_eq!(numbers(&len), (2, 3), "{words}");
+        len.count().subtract(Repeat);
+        len.count().subtract(Slot);
+        assert_eq!(numbers(&len), (1, 2), "{words}");
+        len.add(1);
+        len.share(Repeat);
+        len.share(Slot);
+        assert_eq!(numbers(&len), (1, 3), "{words}");
+        len.add_repeats(4);
+        len.subtract_repeats(1);
+        len.add_repeats(0);
+        assert_eq!(numbers(&len), (1, 6), "{words}");
+        let other = Len::<Heap, CanGrow, SlotOrRepeat>::new(LARGE);
+        other.count().add(Slot);
+        other.count().add(Repeat);
+        len.replace(other);
+        assert_eq!(numbers(&len), (1, 1), "{words}");
+        len.reset();
+        assert_eq!(numbers(&len), (0, 0), "{words}");
+    }
 }

@@ -22,7 +22,7 @@ impl PackedLayout for EightBits {
     const LEVELS: &'static [Lanes] = &[Lanes::new(8, 4, 8)];
     const PHASE_BITS: u32 = 0;
     type Time = crate::table::time::Timeless;
-    type IfCounting<T: Send + Sync + 'static> = crate::memory::Nothing;
+    type Counted = ();
     type Kind = crate::memory::CanGrow;
 }
 

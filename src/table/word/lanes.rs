@@ -2,8 +2,11 @@
 
 use super::Based;
 use crate::{
-    memory::{Extra, Kind},
-    table::entry::{Entry, Fingerprint},
+    memory::Kind,
+    table::{
+        counted::Counted,
+        entry::{Entry, Fingerprint},
+    },
 };
 
 /// The maximum number of slots of a word.
@@ -33,7 +36,7 @@ pub(crate) trait PackedLayout: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// The number is the same at all levels.
     const COUNTER_BITS: u32 = 0;
     /// A value that a filter has only if slots have counters.
-    type IfCounting<T: Send + Sync + 'static>: Extra<T>;
+    type Counted: Counted;
     /// Whether filters can grow. All models say so: their fixed filters do not use that state.
     type Kind: Kind + Based;
     /// The time of a filter with this layout: a [`Time`](crate::table::time::Time). Words do not use

@@ -26,7 +26,7 @@ macro_rules! both {
             const LEVELS: &'static [Lanes] = &[Lanes::new($bits, $slots, $bits)];
             const PHASE_BITS: u32 = 0;
             type Time = Timeless;
-            type IfCounting<T: Send + Sync + 'static> = crate::memory::Nothing;
+            type Counted = ();
             type Kind = crate::memory::Fixed;
         }
     )*};

@@ -104,7 +104,7 @@ fn no_gate_stays_when_a_copy_has_died() {
     });
     assert!(matches!(renewed, Renewal::Lost));
     let crew = raw.crew().expect("processes share it");
-    assert_eq!((crew.taken_gates(), raw.len.sum()), (0, 0));
+    assert_eq!((crew.taken_gates(), raw.len.copies()), (0, 0));
 }
 
 /// The gate of the class is taken by a living process: a union adds a young copy, and a sweep waits.

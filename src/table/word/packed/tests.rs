@@ -279,7 +279,7 @@ macro_rules! small_layouts {
             const LEVELS: &'static [Lanes] = &$levels;
             const PHASE_BITS: u32 = $phase;
             type Time = crate::table::time::Timeless;
-            type IfCounting<T: Send + Sync + 'static> = crate::memory::Nothing;
+            type Counted = ();
             type Kind = crate::memory::CanGrow;
         }
     )*};

@@ -21,7 +21,7 @@ impl PackedLayout for Tiny {
     const PHASE_BITS: u32 = 0;
     const COUNTER_BITS: u32 = 2;
     type Time = Timeless;
-    type IfCounting<T: Send + Sync + 'static> = Option<Box<T>>;
+    type Counted = crate::table::counted::SlotOrRepeat;
     type Kind = crate::memory::Fixed;
 }
 

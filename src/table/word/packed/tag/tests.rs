@@ -21,7 +21,7 @@ impl PackedLayout for Tiny {
     const PHASE_BITS: u32 = 0;
     const TAG_BITS: u32 = 2;
     type Time = Epochs;
-    type IfCounting<T: Send + Sync + 'static> = crate::memory::Nothing;
+    type Counted = ();
     type Kind = crate::memory::Fixed;
 }
 
