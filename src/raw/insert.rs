@@ -238,7 +238,7 @@ impl<L: Layout> RawFilter<L> {
         match self.renew_one_like(class, early, &young) {
             Renewal::Done(now) => Ok(Some((now, copy))),
             Renewal::Full if self.take_back(class, early) => {
-                // Whoever takes a copy back counts it as a slot.
+                // A copy that is taken back was counted as a slot.
                 self.len.count().add(copy);
                 self.len.subtract(1);
                 let now = self.time.now();
