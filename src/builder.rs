@@ -7,7 +7,7 @@ use crate::{
     error::BuildError,
     estimate::Estimate,
     filter::{CuckooFilter, ExpiringFilter, Filter},
-    geometry::{COUNTER_BITS, Geometry, rate_asked},
+    geometry::{COUNTER_BITS, Geometry, Kind, Request},
     hash::SeededState,
     lifetime::{Expiring, Forever, Lifetime, MIN_EPOCH, Timing, Window},
 };
@@ -61,6 +61,9 @@ pub type ExpiringBuilder<S = SeededState> = Builder<S, Expiring>;
 
 /// The items by default.
 const DEFAULT_CAPACITY: usize = 1024;
+
+/// The rate of a filter for which none is asked.
+const DEFAULT_RATE: f64 = 0.001;
 
 /// The epochs of a TTL by default: an item expires at most 1/12 of the TTL late, and the sweeps cost
 /// little.
@@ -508,33 +511,33 @@ impl<S, T: Lifetime> Builder<S, T> {
     }
 
     fn geometry(&self, epochs: u32) -> Result<Geometry, BuildError> {
-        let rate = rate_asked(self.rate, self.fingerprint_bits);
-        let (capacity, bits) = (self.capacity, self.fingerprint_bits);
-        if let Some(asked) = self.counter_bits
-            && !COUNTER_BITS.contains(&asked)
-        {
-            let allowed = COUNTER_BITS.to_vec();
-            return Err(BuildError::CounterBits { asked, allowed });
-        }
-        let expiring = (epochs, self.counter_bits.unwrap_or(0));
         match (self.max_capacity, self.counter_bits, self.prefer) {
-            (None, ..) if T::EXPIRES => Geometry::expiring(capacity, expiring, rate, bits),
-            (Some(max), ..) if T::EXPIRES => {
-                Geometry::growable_expiring(capacity, max, expiring, rate, bits)
-            }
-            (None, None, Prefer::Speed) => Geometry::fixed(capacity, rate, bits),
-            (None, None, Prefer::Space) => Geometry::for_space(capacity, rate, bits),
-            (Some(max), None, Prefer::Speed) => Geometry::growable(capacity, max, rate, bits),
-            (Some(max_capacity), None, Prefer::Space) => {
-                Err(BuildError::GrowthInSpace { max_capacity })
+            (_, Some(asked), _) if !COUNTER_BITS.contains(&asked) => {
+                let allowed = COUNTER_BITS.to_vec();
+                Err(BuildError::CounterBits { asked, allowed })
             }
             (_, Some(counter_bits), Prefer::Space) => {
                 Err(BuildError::CountersInSpace { counter_bits })
             }
-            (None, Some(counter), _) => Geometry::counting(capacity, counter, rate, bits),
-            (Some(max), Some(counter), _) => {
-                Geometry::growable_counting(capacity, max, counter, rate, bits)
+            (Some(max_capacity), None, Prefer::Space) => {
+                Err(BuildError::GrowthInSpace { max_capacity })
             }
+            _ => Request {
+                kind: Kind {
+                    epochs,
+                    counter_bits: self.counter_bits.unwrap_or(0),
+                    semi_sorted: self.prefer == Prefer::Space,
+                },
+                items: self.capacity,
+                max_items: self.max_capacity,
+                rate: self.rate.unwrap_or(match self.fingerprint_bits {
+                    // Fingerprints asked for without a rate have the rate that they have, whatever it is.
+                    Some(_) => 0.5,
+                    None => DEFAULT_RATE,
+                }),
+                bits: self.fingerprint_bits,
+            }
+            .geometry(),
         }
     }
 

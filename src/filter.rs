@@ -184,8 +184,8 @@ impl<S, T: Lifetime> Filter<S, T> {
         Geometry {
             series: self.raw.series(),
             buckets: self.raw.buckets(),
-            capacity: Geometry::standing_items(self.capacity, epochs),
-            max_capacity: Geometry::standing_items(self.max_capacity, epochs),
+            capacity: Geometry::standing(self.capacity, epochs),
+            max_capacity: Geometry::standing(self.max_capacity, epochs),
         }
     }
 }

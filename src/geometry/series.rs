@@ -3,10 +3,8 @@
 use crate::table::{
     Levels, SPLITS_PER_INSERT,
     layout::{
-        self, Growing, GrowingCounting, GrowingExpiring, GrowingExpiringCounting, Lanes, Layout,
-        Masks, PackedLayout, layouts,
+        self, Growing, GrowingCounting, GrowingExpiring, GrowingExpiringCounting, Layout, layouts,
     },
-    word::semi::SemiSorted,
 };
 use std::ops::Range;
 
@@ -21,6 +19,17 @@ pub(super) const MAX_BUCKETS: usize = if usize::BITS > 32 {
 } else {
     isize::MAX as usize / 16 * 2
 };
+
+/// What decides on the words that a filter can have.
+#[derive(Clone, Copy)]
+pub(crate) struct Kind {
+    /// The epochs of a TTL; 0 if items stay.
+    pub(crate) epochs: u32,
+    /// Bits of a slot's counter; 0 if there are none.
+    pub(crate) counter_bits: u32,
+    /// True if the words of a fixed filter may be semi-sorted.
+    pub(crate) semi_sorted: bool,
+}
 
 /// The words of a filter, from its first level to its last one. Levels are counted from 0 here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,135 +46,50 @@ pub(crate) struct Series {
     pub(crate) counter_bits: u32,
 }
 
-/// What there is to know of words at one level.
-#[derive(Clone, Copy, Debug)]
+/// The words of a layout.
+#[derive(Clone, Copy)]
 struct Words {
-    /// Bits of a fingerprint that they store (w); where it has a prefix, those below it.
-    bits: u32,
-    /// Prefixes of a fingerprint; 0 if it has none.
-    prefixes: u32,
-    /// Slots (S).
-    slots: usize,
-    /// The load factor to which a large plane fills.
-    load: f64,
-    /// Slots that remain empty beyond it: small planes have denser corners.
-    margin: f64,
+    /// Those with the longest fingerprints, through all levels.
+    longest: Series,
+    /// The slots of a word (S) at a level of the layout.
+    slots_at: fn(u32) -> usize,
 }
 
-/// Makes from the list of layouts what is known of their words.
+/// Lists the words of the fixed layouts.
 macro_rules! words {
-    (
-        ($_d:tt)
-        fixed { $($fixed:ident $_fixed:tt)* }
-        semi_sorted { $($semi:ident $_semi:tt)* }
-        expiring { $($expiring:ident $_expiring:tt)* }
-        counting { $($counting:ident $_counting:tt)* }
-        expiring_counting { $($both:ident $_both:tt)* }
-    ) => {
-        /// Measured: see `docs/design/headroom.md`.
-        static FIXED: &[Words] = &[$(Words::of::<layout::$fixed>()),*];
-
-        /// Those whose words are semi-sorted.
-        static SEMI_SORTED: &[Words] = &[$(Words::semi_sorted::<layout::$semi>()),*];
-
-        /// Those of expiring filters, with and without counters.
-        static EXPIRING: &[Tagged] = &[
-            $(Tagged::of::<layout::$expiring>(),)*
-            $(Tagged::of::<layout::$both>(),)*
-        ];
-
-        /// The words of counting filters.
-        static COUNTING: &[Tagged] = &[$(Tagged::of::<layout::$counting>()),*];
+    (($_d:tt) $($_kind:ident { $($layout:ident $_words:tt)* })*) => {
+        static FIXED: &[Words] = &[$($(Words::of::<layout::$layout>()),*),*];
     };
 }
 
 layouts!(words, $);
 
-/// Words whose slots have tags.
-struct Tagged {
-    words: Words,
-    tag_bits: u32,
-    counter_bits: u32,
-}
-
-impl Tagged {
-    const fn of<L: PackedLayout>() -> Self {
+impl Words {
+    const fn of<L: Layout>() -> Self {
+        let levels = Levels {
+            first: 0,
+            more: L::MAX_LEVEL,
+        };
         Self {
-            words: Words::of::<L>(),
-            tag_bits: L::TAG_BITS,
-            counter_bits: L::COUNTER_BITS,
+            longest: Series::of_layout::<L>(levels),
+            slots_at: L::slots_at,
         }
     }
-}
 
-/// The most epochs for which a copy with a tag of this size can be live.
-///
-/// At least two of the 2^t ages of a tag are dead ones, besides that of a copy seen now. The reason
-/// is that a sweep passes a marked word, and empties it only in the next epoch
-/// (`docs/design/expiry.md`).
-const fn max_epochs(tag_bits: u32) -> u32 {
-    (1 << tag_bits) - 3
-}
-
-/// The words that a filter can go through as it grows.
-struct Growable {
-    levels: &'static [Lanes],
-    /// Bits of the longest fingerprint, and of the shortest one.
-    longest: u32,
-    shortest: u32,
-    tag_bits: u32,
-    counter_bits: u32,
-}
-
-impl Growable {
-    const PLAIN: Self = Self::of::<Growing>();
-    const EXPIRING: Self = Self::of::<GrowingExpiring>();
-    const COUNTING_4: Self = Self::of::<GrowingCounting<4>>();
-    const COUNTING_8: Self = Self::of::<GrowingCounting<8>>();
-    const EXPIRING_COUNTING_4: Self = Self::of::<GrowingExpiringCounting<4>>();
-    const EXPIRING_COUNTING_8: Self = Self::of::<GrowingExpiringCounting<8>>();
-
-    /// The words whose slots have tags, if copies expire, and counters of this size.
-    fn with(expires: bool, counter_bits: u32) -> &'static Self {
+    /// The words of filters that grow, with tags if copies expire, and with counters of this size.
+    fn growing(expires: bool, counter_bits: u32) -> Self {
         match (expires, counter_bits) {
-            (false, 0) => const { &Self::PLAIN },
-            (false, 4) => const { &Self::COUNTING_4 },
-            (false, _) => const { &Self::COUNTING_8 },
-            (true, 0) => const { &Self::EXPIRING },
-            (true, 4) => const { &Self::EXPIRING_COUNTING_4 },
-            (true, _) => const { &Self::EXPIRING_COUNTING_8 },
+            (false, 0) => Self::of::<Growing>(),
+            (false, 4) => Self::of::<GrowingCounting<4>>(),
+            (false, _) => Self::of::<GrowingCounting<8>>(),
+            (true, 0) => Self::of::<GrowingExpiring>(),
+            (true, 4) => Self::of::<GrowingExpiringCounting<4>>(),
+            (true, _) => Self::of::<GrowingExpiringCounting<8>>(),
         }
-    }
-
-    const fn of<L: PackedLayout>() -> Self {
-        Self {
-            levels: L::LEVELS,
-            longest: L::FINGERPRINT_BITS,
-            shortest: L::FINGERPRINT_BITS - L::LAST_LEVEL,
-            tag_bits: L::TAG_BITS,
-            counter_bits: L::COUNTER_BITS,
-        }
-    }
-
-    /// All series of these words: each begins with more bits than it ends with. None ends with words
-    /// of one slot, which fill to half and would refuse a third copy of an item for ever.
-    fn series(&'static self) -> impl DoubleEndedIterator<Item = Series> + Clone {
-        (self.shortest + 1..=self.longest).flat_map(move |fingerprint_bits| {
-            let levels = 1..=fingerprint_bits - self.shortest;
-            let first = self.longest - fingerprint_bits;
-            let ends_well = move |&levels: &u32| self.levels[(first + levels) as usize].slots > 1;
-            levels.filter(ends_well).map(move |levels| Series {
-                fingerprint_bits,
-                prefixes: 0,
-                levels,
-                tag_bits: self.tag_bits,
-                counter_bits: self.counter_bits,
-            })
-        })
     }
 }
 
-/// The part of its slots that the smallest plane leaves empty. Measured: as above.
+/// The part of its slots that the smallest plane leaves empty. Measured: see `docs/design/headroom.md`.
 const SMALL_MARGIN: f64 = 0.75;
 
 /// The part of the margin that a filter that can grow leaves empty at first, and the slots from which
@@ -179,97 +103,36 @@ const SLOTS_OF_MARGIN: f64 = 2400.0;
 /// other: the logarithm of the odds against the fullest one's being too full.
 const LN_ODDS: f64 = 10.0;
 
-impl Words {
-    const fn of<L: PackedLayout>() -> Self {
-        Self::new(L::FINGERPRINT_BITS, 0, L::LEVELS[0].slots)
-    }
-
-    const fn semi_sorted<L: SemiSorted>() -> Self {
-        Self::new(L::RAW_BITS, L::PREFIXES as u32, L::SLOTS)
-    }
-
-    /// The numbers that a slot can hold.
-    fn values(&self) -> u64 {
-        u64::from(self.prefixes.max(1)) << self.bits
-    }
-
-    /// Load and margin are measured: see `docs/design/headroom.md`.
-    const fn new(bits: u32, prefixes: u32, slots: usize) -> Self {
-        let (load, margin) = match slots {
-            7.. => (0.982, 14.0),
-            6 => (0.972, 14.0),
-            5 => (0.963, 20.0),
-            4 => (0.95, 28.0),
-            3 => (0.92, 48.0),
-            2 => (0.845, 160.0),
-            _ => (0.45, 48.0),
-        };
-        Self {
-            bits,
-            prefixes,
-            slots,
-            load,
-            margin,
-        }
-    }
-}
-
 impl Series {
-    /// All series of growable filters.
-    pub(super) fn growable() -> impl DoubleEndedIterator<Item = Self> + Clone {
-        const { &Growable::PLAIN }.series()
+    /// All series that filters of a kind can have, if they grow, or if they do not. Of those with equally
+    /// many slots, the ones with longer fingerprints come later, and packed words after semi-sorted ones.
+    pub(super) fn all(kind: Kind, grows: bool) -> Vec<Self> {
+        let all: Vec<Self> = match grows {
+            false => FIXED.iter().map(|words| words.longest).collect(),
+            true => Self::growing(Words::growing(kind.epochs > 0, kind.counter_bits)).collect(),
+        };
+        let fits = |series: &Self| {
+            (series.tag_bits > 0) == (kind.epochs > 0)
+                && series.counter_bits == kind.counter_bits
+                && (kind.semi_sorted || series.prefixes == 0)
+                && kind.epochs <= series.max_epochs()
+        };
+        all.into_iter().filter(fits).collect()
     }
 
-    /// All series of growable filters whose copies live for this number of epochs, and whose slots have
-    /// counters of this size.
-    pub(super) fn growable_expiring(
-        epochs: u32,
-        counter_bits: u32,
-    ) -> impl DoubleEndedIterator<Item = Self> + Clone {
-        let all = Growable::with(true, counter_bits).series();
-        all.filter(move |series| epochs <= series.max_epochs())
-    }
-
-    /// Those of fixed filters.
-    pub(super) fn fixed() -> impl DoubleEndedIterator<Item = Self> + Clone {
-        FIXED.iter().map(Self::of)
-    }
-
-    /// The series of fixed filters whose slots have counters of this size.
-    pub(super) fn counting(counter_bits: u32) -> impl DoubleEndedIterator<Item = Self> + Clone {
-        let all = COUNTING.iter().map(Self::of_tagged);
-        all.filter(move |series| series.counter_bits == counter_bits)
-    }
-
-    /// The series of growing filters whose slots have counters of this size.
-    pub(super) fn growable_counting(
-        counter_bits: u32,
-    ) -> impl DoubleEndedIterator<Item = Self> + Clone {
-        Growable::with(false, counter_bits).series()
-    }
-
-    /// Those whose words are semi-sorted.
-    pub(super) fn semi_sorted() -> impl DoubleEndedIterator<Item = Self> + Clone {
-        SEMI_SORTED.iter().map(Self::of)
-    }
-
-    /// Those of words that have no levels.
-    const fn of(words: &Words) -> Self {
-        Self {
-            fingerprint_bits: words.bits,
-            prefixes: words.prefixes,
-            levels: 0,
-            tag_bits: 0,
-            counter_bits: 0,
-        }
-    }
-
-    const fn of_tagged(tagged: &Tagged) -> Self {
-        Self {
-            tag_bits: tagged.tag_bits,
-            counter_bits: tagged.counter_bits,
-            ..Self::of(&tagged.words)
-        }
+    /// All series of growing words: each begins with more bits than it ends with. None ends with words
+    /// of one slot, which fill to half and would refuse a third copy of an item for ever.
+    fn growing(Words { longest, slots_at }: Words) -> impl Iterator<Item = Self> {
+        (Growing::SHORTEST + 1..=Growing::LONGEST).flat_map(move |fingerprint_bits| {
+            let levels = 1..=fingerprint_bits - Growing::SHORTEST;
+            let first = Growing::LONGEST - fingerprint_bits;
+            let ends_well = move |&levels: &u32| slots_at(first + levels) > 1;
+            levels.filter(ends_well).map(move |levels| Self {
+                fingerprint_bits,
+                levels,
+                ..longest
+            })
+        })
     }
 
     /// Bits of a whole fingerprint, rounded down where there is no power of two of them.
@@ -277,93 +140,50 @@ impl Series {
         self.fingerprint_bits + self.prefixes.max(1).ilog2()
     }
 
-    /// The series of expiring filters whose copies are live for this number of epochs, and whose slots
-    /// have counters of this size.
-    pub(super) fn expiring(
-        epochs: u32,
-        counter_bits: u32,
-    ) -> impl DoubleEndedIterator<Item = Self> + Clone {
-        let all = EXPIRING.iter().map(Self::of_tagged);
-        let all = all.filter(move |series| series.counter_bits == counter_bits);
-        all.filter(move |series| epochs <= series.max_epochs())
-    }
-
-    /// The most epochs for which a copy can be live.
+    /// The most epochs for which a copy can be live; 0 if none expires.
+    ///
+    /// At least two of the 2^t ages of a tag are dead ones, besides that of a copy seen now. The reason
+    /// is that a sweep passes a marked word, and empties it only in the next epoch
+    /// (`docs/design/expiry.md`).
     ///
     /// With counters, an item that occurs in each epoch has a slot for each of E + 1 epochs at least. One
     /// more slot of its two buckets is for two inserts that begin an epoch at once, in both buckets.
-    fn max_epochs(self) -> u32 {
-        let of_tags = max_epochs(self.tag_bits);
+    pub(super) fn max_epochs(self) -> u32 {
+        let of_tags = (1_u32 << self.tag_bits).saturating_sub(3);
         match self.counter_bits {
             0 => of_tags,
             _ => of_tags.min(2 * self.slots(0) as u32 - 2),
         }
     }
 
-    /// The most epochs for which a copy can be live, in any expiring filter.
-    pub(super) const MAX_EPOCHS: u32 = 13;
-
-    /// The words that it goes through, if it grows.
-    fn words(self) -> &'static Growable {
-        Growable::with(self.tag_bits != 0, self.counter_bits)
-    }
-
-    /// The words at a level.
-    fn at(self, level: u32) -> Words {
-        let plain = FIXED.iter().chain(SEMI_SORTED);
-        let plain = plain.map(|words| (Self::of(words), words));
-        let tagged = EXPIRING.iter().chain(COUNTING);
-        let tagged = tagged.map(|it| (Self::of_tagged(it), &it.words));
-        let fixed = || plain.chain(tagged).find(|&(series, _)| series == self);
-        match self.levels {
-            0 => *fixed().expect("one of the fixed layouts").1,
-            _ => {
-                let lanes = &self.words().levels[(self.first_level() + level) as usize];
-                Words::new(
-                    lanes.bits - self.tag_bits - self.counter_bits,
-                    0,
-                    lanes.slots,
-                )
-            }
-        }
-    }
-
     /// Slots of a word at a level.
     pub(crate) fn slots(self, level: u32) -> usize {
-        self.at(level).slots
+        let words = match self.levels {
+            0 => *FIXED
+                .iter()
+                .find(|words| words.longest == self)
+                .expect("one of the fixed layouts"),
+            _ => Words::growing(self.tag_bits > 0, self.counter_bits),
+        };
+        (words.slots_at)(self.table_levels().first + level)
     }
 
-    /// The series of a table of this layout that goes through `levels`.
-    pub(crate) fn of_layout<L: Layout>(levels: Levels) -> Self {
-        if L::GROWS {
-            return Self::of_levels::<L>(levels);
-        }
-        let bits = ((L::LARGEST + 1) / L::PREFIXES.max(1)).ilog2();
+    /// The series of a table of this layout that goes through `levels`. The small growing words of models
+    /// count as those of filters.
+    pub(crate) const fn of_layout<L: Layout>(levels: Levels) -> Self {
+        let prefixes = if L::PREFIXES == 0 { 1 } else { L::PREFIXES };
+        let fingerprint_bits = match L::GROWS {
+            true => Growing::LONGEST - levels.first,
+            false => ((L::LARGEST + 1) / prefixes).ilog2(),
+        };
         let above = (L::LARGEST_ENTRY / (L::LARGEST + 1)).count_ones();
         Self {
-            fingerprint_bits: bits,
+            fingerprint_bits,
             prefixes: L::PREFIXES as u32,
-            levels: 0,
+            levels: levels.more,
             tag_bits: above - L::COUNTER_BITS,
             counter_bits: L::COUNTER_BITS,
         }
-    }
-
-    /// The series of a growing table that goes through `levels`.
-    fn of_levels<L: Layout>(levels: Levels) -> Self {
-        let words = Growable::with(L::EXPIRES, L::COUNTER_BITS);
-        Self {
-            fingerprint_bits: words.longest - levels.first,
-            prefixes: 0,
-            levels: levels.more,
-            tag_bits: words.tag_bits,
-            counter_bits: words.counter_bits,
-        }
-    }
-
-    /// The level of the table's words at which the filter begins.
-    fn first_level(self) -> u32 {
-        self.words().longest - self.fingerprint_bits
     }
 
     /// The levels of the table's words.
@@ -371,23 +191,27 @@ impl Series {
         match self.levels {
             0 => Levels::FIXED,
             more => Levels {
-                first: self.first_level(),
+                first: Growing::LONGEST - self.fingerprint_bits,
                 more,
             },
         }
     }
 
-    /// The logarithm of the chance that two fingerprints of a plane differ. A slot can hold 2^w
-    /// numbers, or A · 2^k; numbers that are too small do not occur. Where f bits of the hash are
-    /// the fingerprint, small fingerprints are raised to others, which occur twice as often. In a
-    /// fixed filter that is one fingerprint, and its double is neglected.
+    /// The numbers that a slot can hold at a level: 2^w, or A · 2^k with prefixes.
+    fn values(self, level: u32) -> u64 {
+        u64::from(self.prefixes.max(1)) << (self.fingerprint_bits - level)
+    }
+
+    /// The logarithm of the chance that two fingerprints of a plane differ. Numbers that are too small
+    /// do not occur. Where f bits of the hash are the fingerprint, small fingerprints are raised to
+    /// others, which occur twice as often. In a fixed filter that is one fingerprint, and its double is
+    /// neglected.
     fn ln_mismatch(self, level: u32) -> f64 {
-        let words = self.at(level);
         let too_small = match self.levels {
             0 => 1,
-            _ => 2 << (words.bits - self.words().shortest),
+            _ => 2 << (self.fingerprint_bits - level - Growing::SHORTEST),
         };
-        let fingerprints = (words.values() - too_small) as f64;
+        let fingerprints = (self.values(level) - too_small) as f64;
         f64::ln_1p(-1.0 / fingerprints)
     }
 
@@ -402,22 +226,31 @@ impl Series {
         f64::ln_1p(-rate) / self.ln_mismatch(level) / (2.0 * self.slots(level) as f64)
     }
 
-    /// The load factor to which a large plane fills at a level. The values were
-    /// measured. With fewer bits of a fingerprint left to choose the alternate bucket, a search
-    /// reaches a smaller part of the table (Fan et al., as above, §4.2).
-    fn load_at(self, level: u32) -> f64 {
-        let words = self.at(level);
-        let lost = match words.values().ilog2() {
+    /// The load factor to which a large plane fills at a level, and the slots that remain empty beyond
+    /// it: small planes have denser corners. Measured: see `docs/design/headroom.md`.
+    fn fill(self, level: u32) -> (f64, f64) {
+        let (load, margin) = match self.slots(level) {
+            7.. => (0.982, 14.0),
+            6 => (0.972, 14.0),
+            5 => (0.963, 20.0),
+            4 => (0.95, 28.0),
+            3 => (0.92, 48.0),
+            2 => (0.845, 160.0),
+            _ => (0.45, 48.0),
+        };
+        // With fewer bits of a fingerprint left to choose the alternate bucket, a search reaches a
+        // smaller part of the table (Fan et al., as above, §4.2).
+        let lost = match self.values(level).ilog2() {
             ..=9 => 0.01,
             10.. => 0.0,
         };
-        words.load - lost
+        (load - lost, margin)
     }
 
     /// The slots that stay empty in small planes at the start, and the part of all slots that is added
     /// to them, up to the whole margin.
     fn first_margin(self, level: u32) -> (f64, f64) {
-        let whole = self.at(level).margin;
+        let (_, whole) = self.fill(level);
         if self.levels > 0 && level == 0 {
             let least = FIRST_MARGIN * whole;
             (least, (whole - least) / SLOTS_OF_MARGIN)
@@ -430,22 +263,22 @@ impl Series {
     fn first_room(self, buckets: usize, level: u32) -> usize {
         let (least, more) = self.first_margin(level);
         let slots = (self.slots(level) * buckets) as f64;
-        let margin = (least + more * slots).min(self.at(level).margin);
-        self.room_beside(margin, buckets, level)
+        self.room_beside(least + more * slots, buckets, level)
     }
 
     /// The items that fit into planes of `buckets` buckets at a level.
     pub(super) fn room(self, buckets: usize, level: u32) -> usize {
-        self.room_beside(self.at(level).margin, buckets, level)
+        self.room_beside(f64::INFINITY, buckets, level)
     }
 
+    /// [`room`](Self::room), if no more slots than `margin` stay empty.
     fn room_beside(self, margin: f64, buckets: usize, level: u32) -> usize {
-        let words = self.at(level);
+        let slots = self.slots(level) * buckets;
         if buckets == 2 && level == 0 {
-            return 2 * words.slots;
+            return slots;
         }
-        let slots = (words.slots * buckets) as f64;
-        let of_plane = slots * self.load_at(level) - margin.min(SMALL_MARGIN * slots);
+        let (slots, (load, whole)) = (slots as f64, self.fill(level));
+        let of_plane = slots * load - margin.min(whole).min(SMALL_MARGIN * slots);
         if level == 0 {
             return of_plane as usize;
         }
@@ -458,7 +291,7 @@ impl Series {
     /// The pairs of buckets that planes have at least if [`first_room`](Self::first_room) for `capacity`
     /// items is in them: the same equations, solved for the slots.
     fn least_pairs(self, capacity: usize, level: u32) -> usize {
-        let (words, load) = (self.at(level), self.load_at(level));
+        let (load, margin) = self.fill(level);
         let of_plane = match level {
             0 => capacity as f64,
             _ => {
@@ -467,13 +300,10 @@ impl Series {
             }
         };
         let (least, more) = self.first_margin(level);
-        let slots = f64::min(
-            (of_plane + words.margin) / load,
-            of_plane / (load - SMALL_MARGIN),
-        );
+        let slots = f64::min((of_plane + margin) / load, of_plane / (load - SMALL_MARGIN));
         let slots = slots.min((of_plane + least) / (load - more));
         // One less, as the floating-point numbers are not exact.
-        ((slots / (2 * words.slots) as f64) as usize).saturating_sub(1)
+        ((slots / (2 * self.slots(level)) as f64) as usize).saturating_sub(1)
     }
 
     /// The items with which the level after `level` is to begin.
@@ -528,7 +358,7 @@ fn deviations(level: u32) -> f64 {
 /// The items with which the level after `level` is to begin, in a filter that goes through
 /// `levels`.
 pub(crate) fn grow_at<L: Layout>(buckets: usize, levels: Levels, level: u32) -> usize {
-    Series::of_levels::<L>(levels).grow_at(buckets, level - levels.first)
+    Series::of_layout::<L>(levels).grow_at(buckets, level - levels.first)
 }
 
 /// The least number of `range`, or its end, that is `enough`, as all greater ones are. It is found

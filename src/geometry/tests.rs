@@ -34,8 +34,71 @@ fn capacities() -> impl Iterator<Item = usize> {
     (0..200).chain(larger)
 }
 
+const PLAIN: Kind = Kind {
+    epochs: 0,
+    counter_bits: 0,
+    semi_sorted: false,
+};
+
+const SPACE: Kind = Kind {
+    semi_sorted: true,
+    ..PLAIN
+};
+
+/// The kind of expiring filters with this number of epochs.
+fn with_epochs(epochs: u32) -> Kind {
+    Kind { epochs, ..PLAIN }
+}
+
+/// The kinds of filters whose items stay, or of those for which a TTL has this number of epochs.
+fn kinds(epochs: u32) -> [Kind; 3] {
+    [0, 4, 8].map(|counter_bits| Kind {
+        epochs,
+        counter_bits,
+        semi_sorted: true,
+    })
+}
+
+fn all_fixed() -> Vec<Series> {
+    Series::all(PLAIN, false)
+}
+
+fn all_growable() -> Vec<Series> {
+    Series::all(PLAIN, true)
+}
+
+fn choose_of(
+    kind: Kind,
+    items: usize,
+    max_items: Option<usize>,
+    rate: f64,
+    bits: Option<u32>,
+) -> Result<Geometry, BuildError> {
+    let request = Request {
+        kind,
+        items,
+        max_items,
+        rate,
+        bits,
+    };
+    request.geometry()
+}
+
+fn fixed(capacity: usize, rate: f64, bits: Option<u32>) -> Result<Geometry, BuildError> {
+    choose_of(PLAIN, capacity, None, rate, bits)
+}
+
+fn growable(
+    capacity: usize,
+    max_capacity: usize,
+    rate: f64,
+    bits: Option<u32>,
+) -> Result<Geometry, BuildError> {
+    choose_of(PLAIN, capacity, Some(max_capacity), rate, bits)
+}
+
 fn choose(capacity: usize, rate: f64) -> Result<Geometry, BuildError> {
-    Geometry::fixed(capacity, rate, None)
+    fixed(capacity, rate, None)
 }
 
 fn rate_at_capacity(geometry: Geometry) -> f64 {
@@ -90,7 +153,7 @@ fn asking_for_more_never_makes_a_smaller_table() {
         for rate in RATES {
             let buckets: Vec<usize> = capacities()
                 .filter(|&capacity| capacity < 1 << 30)
-                .filter_map(|capacity| Geometry::fixed(capacity, rate, bits).ok())
+                .filter_map(|capacity| fixed(capacity, rate, bits).ok())
                 .map(|geometry| geometry.buckets)
                 .collect();
             assert!(buckets.is_sorted(), "{bits:?} at {rate}");
@@ -98,7 +161,7 @@ fn asking_for_more_never_makes_a_smaller_table() {
         for capacity in capacities().filter(|&capacity| capacity < 1 << 30) {
             let buckets: Vec<usize> = RATES
                 .into_iter()
-                .filter_map(|rate| Geometry::fixed(capacity, rate, bits).ok())
+                .filter_map(|rate| fixed(capacity, rate, bits).ok())
                 .map(|geometry| geometry.buckets)
                 .collect();
             assert!(buckets.is_sorted(), "{bits:?}, {capacity} items");
@@ -113,7 +176,7 @@ fn the_smallest_table_is_chosen_and_of_equal_ones_the_lowest_rate() {
         for capacity in capacities().filter(|&capacity| capacity < 1 << 30) {
             let chosen = choose(capacity, rate).unwrap();
             for bits in BITS {
-                let Ok(other) = Geometry::fixed(capacity, rate, Some(bits)) else {
+                let Ok(other) = fixed(capacity, rate, Some(bits)) else {
                     continue;
                 };
                 let tuple = |geometry: Geometry| {
@@ -226,7 +289,7 @@ fn a_rate_outside_of_the_range_is_refused() {
     ];
     for bits in BITS.map(Some).into_iter().chain([None]) {
         for asked in outside {
-            match Geometry::fixed(100, asked, bits) {
+            match fixed(100, asked, bits) {
                 Err(BuildError::FalsePositiveRate { asked: named, min }) => {
                     assert_eq!((named.to_bits(), min), (asked.to_bits(), MIN_RATE));
                 }
@@ -253,7 +316,7 @@ fn fingerprints_of_another_size_are_refused() {
         .chain([64, u32::MAX])
         .filter(|bits| !BITS.contains(bits))
     {
-        let error = Geometry::fixed(100, 0.01, Some(asked)).unwrap_err();
+        let error = fixed(100, 0.01, Some(asked)).unwrap_err();
         let allowed = BITS.to_vec();
         assert_eq!(error, BuildError::FingerprintBits { asked, allowed });
     }
@@ -270,15 +333,12 @@ fn fingerprints_of_another_size_are_refused() {
 /// The rate named as the lowest is allowed; one a little lower is not.
 #[test]
 fn a_rate_that_the_fingerprint_does_not_reach_is_refused() {
-    for (bits, series) in BITS.into_iter().zip(Series::fixed()) {
+    for (bits, series) in BITS.into_iter().zip(all_fixed()) {
         let min = series.rate(MIN_LOAD, 0);
         if min >= MIN_RATE {
-            assert!(
-                Geometry::fixed(100, min, Some(bits)).is_ok(),
-                "{bits} bits, {min}"
-            );
+            assert!(fixed(100, min, Some(bits)).is_ok(), "{bits} bits, {min}");
             let asked = min * 0.999;
-            let error = Geometry::fixed(100, asked, Some(bits)).unwrap_err();
+            let error = fixed(100, asked, Some(bits)).unwrap_err();
             let fingerprint_bits = bits;
             assert_eq!(
                 error,
@@ -289,7 +349,7 @@ fn a_rate_that_the_fingerprint_does_not_reach_is_refused() {
                 }
             );
         } else {
-            assert!(Geometry::fixed(100, MIN_RATE, Some(bits)).is_ok());
+            assert!(fixed(100, MIN_RATE, Some(bits)).is_ok());
         }
     }
     let error = BuildError::RateOfFingerprint {
@@ -311,10 +371,10 @@ fn what_is_named_for_a_filter_that_grows_too_far_is_no_longer_too_far() {
             for capacity in [0, 174, 1_000, 1 << 20, 1 << 26, usize::MAX / 4] {
                 let place = format!("{capacity}, {rate:?}, {bits:?}");
                 for asked in [usize::MAX / 4, usize::MAX] {
-                    let max = match Geometry::growable(capacity, asked, rate, bits) {
+                    let max = match growable(capacity, asked, rate, bits) {
                         Err(BuildError::Capacity { max, .. }) => max,
                         Err(BuildError::Growth { min, .. }) => {
-                            let other = Geometry::growable(min, asked, rate, bits);
+                            let other = growable(min, asked, rate, bits);
                             assert!(other.is_ok(), "{place}: {min} is too little: {other:?}");
                             continue;
                         }
@@ -325,13 +385,11 @@ fn what_is_named_for_a_filter_that_grows_too_far_is_no_longer_too_far() {
                     };
                     named += 1;
                     assert!(max < asked, "{place}: {max}");
-                    let fits = match Geometry::growable(capacity, max, rate, bits) {
-                        Err(BuildError::Growth { min, .. }) => {
-                            Geometry::growable(min, max, rate, bits)
-                        }
+                    let fits = match growable(capacity, max, rate, bits) {
+                        Err(BuildError::Growth { min, .. }) => growable(min, max, rate, bits),
                         // Its start is larger than any table.
                         Err(BuildError::MaxCapacity { .. }) => {
-                            let start = Geometry::growable(max, max, rate, bits);
+                            let start = growable(max, max, rate, bits);
                             assert!(start.is_ok(), "{place}, {max}: {start:?}");
                             continue;
                         }
@@ -343,7 +401,7 @@ fn what_is_named_for_a_filter_that_grows_too_far_is_no_longer_too_far() {
                     if bits.is_none() {
                         continue;
                     }
-                    let beyond = Geometry::growable(max, max + max / 100_000, rate, bits);
+                    let beyond = growable(max, max + max / 100_000, rate, bits);
                     assert!(
                         matches!(beyond, Err(BuildError::Capacity { .. })),
                         "{place}: {beyond:?}"
@@ -360,7 +418,7 @@ fn a_capacity_that_is_too_large_is_refused_and_the_largest_is_named() {
     for bits in BITS.map(Some).into_iter().chain([None]) {
         for rate in RATES {
             let asked = usize::MAX;
-            let error = match Geometry::fixed(asked, rate, bits) {
+            let error = match fixed(asked, rate, bits) {
                 Err(BuildError::RateOfFingerprint { .. }) => continue,
                 Err(error) => error,
                 Ok(geometry) => panic!("{rate:?}, {bits:?}: {geometry:?}"),
@@ -375,11 +433,11 @@ fn a_capacity_that_is_too_large_is_refused_and_the_largest_is_named() {
             };
             assert_eq!(named, asked);
             assert!(bits.is_none_or(|bits| bits == fingerprint_bits));
-            let most = Geometry::fixed(max, rate, bits);
+            let most = fixed(max, rate, bits);
             assert!(most.is_ok(), "{max} items, {rate:?}, {bits:?}: {most:?}");
             assert!(most.unwrap().buckets <= MAX_BUCKETS);
             // Not far off the true limit.
-            let beyond = Geometry::fixed(max + max / 1_000_000, rate, bits);
+            let beyond = fixed(max + max / 1_000_000, rate, bits);
             assert!(
                 matches!(beyond, Err(BuildError::Capacity { .. })),
                 "{beyond:?}"
@@ -407,7 +465,7 @@ fn a_capacity_that_is_too_large_is_refused_and_the_largest_is_named() {
 
 #[test]
 fn memory_that_cannot_be_had_is_an_error_not_an_abort() {
-    for series in Series::fixed().chain(Series::growable()) {
+    for series in all_fixed().into_iter().chain(all_growable()) {
         let geometry = Geometry {
             series,
             buckets: usize::MAX / 8 - 1,
@@ -437,7 +495,7 @@ fn capacity_zero_is_refused_by_the_builder_alone() {
 
 #[test]
 fn the_rate_is_that_of_2s_alpha_comparisons() {
-    for series in Series::fixed() {
+    for series in all_fixed() {
         for load in [0.0, 0.1, 0.5, 0.95, 1.0] {
             let expected = rate(series.fingerprint_bits, series.slots(0), load);
             assert!((series.rate(load, 0) - expected).abs() <= 1e-12 * expected);

@@ -4,7 +4,7 @@ use super::summed::fill;
 use crate::{
     error::SnapshotError,
     filter::Filter,
-    geometry::Geometry,
+    geometry::{Claim, Geometry},
     hash::{SeededState, finished},
     lifetime::{Lifetime, MIN_EPOCH, Window},
 };
@@ -106,76 +106,59 @@ impl Header {
     pub(crate) fn from_bytes<T: Lifetime>(
         bytes: &[u8; HEADER_BYTES],
     ) -> Result<Self, SnapshotError> {
-        let (small, numbers) = decode(bytes, MAGIC[usize::from(T::EXPIRES)])?;
-        if T::EXPIRES {
-            Self::of_expiring(small, numbers)
-        } else {
-            Self::of_plain(small, numbers)
-        }
-    }
-
-    fn of_plain(
-        [bits, slots, levels, prefixes]: [u8; 4],
-        [buckets, capacity, max_capacity, seed, probe, counter_bits]: [u64; 6],
-    ) -> Result<Self, SnapshotError> {
-        let geometry = Geometry::from_snapshot(
-            (bits.into(), prefixes.into(), slots.into(), levels.into()),
-            [buckets, capacity, max_capacity, counter_bits],
-        )?;
-        let window = Window {
-            capacity: geometry.capacity,
-            max_capacity: geometry.max_capacity,
-            ttl: Duration::ZERO,
-            epochs: 0,
-        };
-        Ok(Self {
-            geometry,
-            window,
-            hashing: Hashing { seed, probe },
-        })
-    }
-
-    fn of_expiring(
-        [bits, slots, epochs_and_counter, levels]: [u8; 4],
-        [
-            pairs_and_nanos,
-            capacity,
-            max_capacity,
-            seconds,
-            seed,
-            probe,
-        ]: [u64; 6],
-    ) -> Result<Self, SnapshotError> {
         let refuse = |what, found| Err(SnapshotError::Geometry { what, found });
-        let (pairs, nanos) = (pairs_and_nanos as u32, (pairs_and_nanos >> 32) as u32);
-        if nanos >= 1_000_000_000 {
-            return refuse("nanoseconds", nanos.into());
-        }
-        let counter_bits = epochs_and_counter >> EPOCHS_BITS;
-        let epochs = epochs_and_counter & ((1 << EPOCHS_BITS) - 1);
-        let geometry = Geometry::from_expiring_snapshot(
-            (
-                bits.into(),
-                slots.into(),
-                epochs.into(),
-                levels.into(),
-                counter_bits.into(),
-            ),
-            [2 * u64::from(pairs), capacity, max_capacity],
-        )?;
-        let window = Window {
-            capacity: capacity as usize,
-            max_capacity: max_capacity as usize,
-            ttl: Duration::new(seconds, nanos),
-            epochs: epochs.into(),
+        let (small, numbers) = decode(bytes, MAGIC[usize::from(T::EXPIRES)])?;
+        let small = small.map(u32::from);
+        let (claim, ttl, hashing) = if T::EXPIRES {
+            let [fingerprint_bits, slots, epochs_and_counter, levels] = small;
+            let [pairs_and_nanos, items, max_items, seconds, seed, probe] = numbers;
+            let (pairs, nanos) = (pairs_and_nanos as u32, (pairs_and_nanos >> 32) as u32);
+            if nanos >= 1_000_000_000 {
+                return refuse("nanoseconds", nanos.into());
+            }
+            let claim = Claim {
+                fingerprint_bits,
+                prefixes: 0,
+                levels,
+                slots,
+                epochs: Some(epochs_and_counter & ((1 << EPOCHS_BITS) - 1)),
+                counter_bits: (epochs_and_counter >> EPOCHS_BITS).into(),
+                buckets: 2 * u64::from(pairs),
+                items,
+                max_items,
+            };
+            let ttl = Duration::new(seconds, nanos);
+            (claim, ttl, Hashing { seed, probe })
+        } else {
+            let [fingerprint_bits, slots, levels, prefixes] = small;
+            let [buckets, items, max_items, seed, probe, counter_bits] = numbers;
+            let claim = Claim {
+                fingerprint_bits,
+                prefixes,
+                levels,
+                slots,
+                epochs: None,
+                counter_bits,
+                buckets,
+                items,
+                max_items,
+            };
+            (claim, Duration::ZERO, Hashing { seed, probe })
         };
-        if window.epoch_length() < MIN_EPOCH {
-            return refuse("seconds of a TTL", seconds);
+        let geometry = claim.geometry()?;
+        let window = Window {
+            capacity: claim.items as usize,
+            max_capacity: claim.max_items as usize,
+            ttl,
+            epochs: claim.epochs.unwrap_or(0),
+        };
+        if T::EXPIRES && window.epoch_length() < MIN_EPOCH {
+            return refuse("seconds of a TTL", ttl.as_secs());
         }
         Ok(Self {
             geometry,
             window,
-            hashing: Hashing { seed, probe },
+            hashing,
         })
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 fn expiring(items: usize, epochs: u32, rate: f64) -> Result<Geometry, BuildError> {
-    Geometry::expiring(items, (epochs, 0), rate, None)
+    choose_of(with_epochs(epochs), items, None, rate, None)
 }
 
 /// What is in the filter at the end of an epoch that lasts by half too long.
@@ -64,7 +64,7 @@ fn asking_for_more_of_an_expiring_filter_never_makes_it_smaller() {
             let mut last = 0;
             for items in (0..400).chain((400..100_000).step_by(997)) {
                 // Two buckets, which are those of every item, have more room than four.
-                let geometry = Geometry::expiring(items, (epochs, 0), 0.5, bits).unwrap();
+                let geometry = choose_of(with_epochs(epochs), items, None, 0.5, bits).unwrap();
                 assert!(
                     geometry.buckets >= last,
                     "{items} items, {epochs} epochs, {bits:?}"
@@ -80,7 +80,7 @@ fn fewer_epochs_need_more_room() {
     for bits in [9, 11, 16, 26] {
         let max = if bits == 9 { 5 } else { 13 };
         let buckets: Vec<usize> = (1..=max)
-            .map(|epochs| Geometry::expiring(100_000, (epochs, 0), 0.5, Some(bits)))
+            .map(|epochs| choose_of(with_epochs(epochs), 100_000, None, 0.5, Some(bits)))
             .map(|geometry| geometry.unwrap().buckets)
             .collect();
         assert!(
@@ -110,13 +110,13 @@ fn refusals_name_what_can_be_had() {
     }
 
     for (epochs, allowed) in [(5, vec![9, 11, 16, 26]), (6, vec![11, 16, 26])] {
-        let refused = Geometry::expiring(10, (epochs, 0), 0.5, Some(12));
+        let refused = choose_of(with_epochs(epochs), 10, None, 0.5, Some(12));
         assert_eq!(
             refused,
             Err(BuildError::FingerprintBits { asked: 12, allowed })
         );
     }
-    let refused = Geometry::expiring(10, (6, 0), 0.5, Some(9));
+    let refused = choose_of(with_epochs(6), 10, None, 0.5, Some(9));
     assert!(matches!(
         refused,
         Err(BuildError::FingerprintBits { asked: 9, .. })

@@ -3,7 +3,7 @@
 use super::*;
 
 fn growing(items: usize, most: usize, epochs: u32, rate: f64) -> Result<Geometry, BuildError> {
-    Geometry::growable_expiring(items, most, (epochs, 0), rate, None)
+    choose_of(with_epochs(epochs), items, Some(most), rate, None)
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn a_window_that_grows_keeps_its_rate_at_every_level() {
 fn what_arrives_and_what_stands_belong_together() {
     for epochs in 1..=Geometry::MAX_EPOCHS {
         for items in (0..2_000).chain([usize::MAX >> (usize::BITS / 2), usize::MAX >> 24]) {
-            let standing = Geometry::standing(items as u64, epochs) as usize;
+            let standing = Geometry::standing(items, epochs);
             assert_eq!(Geometry::arriving(standing, epochs), items, "{epochs}");
             assert!(Geometry::arriving(standing.saturating_sub(1), epochs) < items.max(1));
         }
@@ -61,14 +61,14 @@ fn what_arrives_and_what_stands_belong_together() {
 /// Each doubling takes one bit, from 40 bits down to 9.
 #[test]
 fn the_longest_series_has_31_doublings() {
-    let all: Vec<Series> = Series::growable_expiring(13, 0).collect();
+    let all: Vec<Series> = Series::all(with_epochs(13), true);
     assert_eq!(all.len(), 360);
     assert_eq!(all.iter().map(|series| series.levels).max(), Some(31));
     for series in all {
         let (first, last) = (series.slots(0), series.slots(series.levels));
         assert!(first <= last && (2..=4).contains(&last), "{series:?}");
     }
-    assert_eq!(Series::growable_expiring(14, 0).count(), 0);
+    assert_eq!(Series::all(with_epochs(14), true), []);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn refusals_name_what_can_be_had() {
     };
     assert_eq!(refused, Err(expected));
 
-    let refused = Geometry::growable_expiring(100, 10_000, (12, 0), 0.5, Some(41));
+    let refused = choose_of(with_epochs(12), 100, Some(10_000), 0.5, Some(41));
     let allowed = (10..=40).collect();
     assert_eq!(
         refused,
@@ -93,8 +93,7 @@ fn refusals_name_what_can_be_had() {
         "{refused:?}"
     );
 
-    let of_15_bits =
-        |items| Geometry::growable_expiring(items, 100_000_000, (12, 0), 0.01, Some(15));
+    let of_15_bits = |items| choose_of(with_epochs(12), items, Some(100_000_000), 0.01, Some(15));
     let refused = of_15_bits(10).unwrap_err();
     let BuildError::Growth { asked: 10, min, .. } = refused else {
         panic!("{refused:?}")

@@ -9,11 +9,11 @@ fn a_filter_that_grows_keeps_its_rate_at_every_level() {
         for capacity in [0, 100, 1_000, 50_000] {
             for doublings in [0, 1, 4, 8] {
                 let max_capacity = capacity << doublings;
-                let geometry = match Geometry::growable(capacity, max_capacity, rate, None) {
+                let geometry = match growable(capacity, max_capacity, rate, None) {
                     Ok(geometry) => geometry,
                     Err(BuildError::Growth { min, .. }) => {
                         assert!(min > capacity, "{min} is no more than {capacity}");
-                        let larger = Geometry::growable(min, max_capacity.max(min), rate, None);
+                        let larger = growable(min, max_capacity.max(min), rate, None);
                         assert!(larger.is_ok(), "{min}, {max_capacity}, {rate}: {larger:?}");
                         continue;
                     }
@@ -41,7 +41,7 @@ fn a_filter_that_grows_keeps_its_rate_at_every_level() {
 
 #[test]
 fn a_filter_cannot_grow_to_less_than_it_has() {
-    let error = Geometry::growable(100, 99, 0.01, None).unwrap_err();
+    let error = growable(100, 99, 0.01, None).unwrap_err();
     assert_eq!(
         error,
         BuildError::MaxCapacity {
@@ -60,7 +60,7 @@ fn a_filter_cannot_grow_to_less_than_it_has() {
 fn filters_for_a_few_items_can_grow() {
     for capacity in 1..=32 {
         for bits in 10..=Growing::LONGEST {
-            let grown = Geometry::growable(capacity, 8 * capacity, 0.5, Some(bits));
+            let grown = growable(capacity, 8 * capacity, 0.5, Some(bits));
             assert!(grown.is_ok(), "{capacity} items, {bits} bits: {grown:?}");
         }
     }
@@ -69,7 +69,7 @@ fn filters_for_a_few_items_can_grow() {
 #[test]
 fn growth_that_is_too_far_is_refused_and_the_least_start_is_named() {
     let most = 1 << 28;
-    let error = Geometry::growable(10, most, 0.01, Some(15)).unwrap_err();
+    let error = growable(10, most, 0.01, Some(15)).unwrap_err();
     let BuildError::Growth {
         asked: 10,
         max_capacity,
@@ -80,7 +80,7 @@ fn growth_that_is_too_far_is_refused_and_the_least_start_is_named() {
         panic!("{error:?}")
     };
     assert_eq!(max_capacity, most);
-    assert!(Geometry::growable(min, most, 0.01, Some(15)).is_ok());
+    assert!(growable(min, most, 0.01, Some(15)).is_ok());
     assert_eq!(
         error.to_string(),
         format!(
@@ -94,7 +94,7 @@ fn growth_that_is_too_far_is_refused_and_the_least_start_is_named() {
 /// happens to reach.
 #[test]
 fn large_tables_have_room_for_what_was_asked() {
-    for series in Series::fixed() {
+    for series in all_fixed() {
         let largest = series.max_capacity(0.5);
         for capacity in [20, 14, 10, 8, 5, 3, 2].map(|part| largest / part) {
             let buckets = series.buckets(capacity, 0.5, 0).expect("a modest rate");

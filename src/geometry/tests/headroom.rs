@@ -77,7 +77,7 @@ fn planes_have_the_room_that_was_measured() {
         counter_bits: 0,
     };
     let growable = [(10, 1), (18, 9), (19, 9), (27, 18)].map(growable);
-    for series in Series::fixed().chain(growable) {
+    for series in all_fixed().into_iter().chain(growable) {
         for level in 0..=series.levels {
             let bits = series.fingerprint_bits;
             let rooms = BUCKETS.map(|buckets| series.room(buckets, level));
@@ -98,7 +98,7 @@ fn a_filter_that_grows_has_the_capacities_that_were_measured() {
         (100_000, 20_000_000, 1e-4),
         (10_000, 1_000_000, 1e-6),
     ] {
-        let geometry = Geometry::growable(capacity, max_capacity, rate, None);
+        let geometry = growable(capacity, max_capacity, rate, None);
         let geometry = geometry.expect("a modest rate");
         let (bits, buckets) = (geometry.series.fingerprint_bits, geometry.buckets);
         let levels = 0..=geometry.series.levels;

@@ -9,25 +9,22 @@ use crate::{
     },
     table::time::Progress,
 };
-use std::iter;
+
+/// All series of these kinds.
+fn all(kinds: [Kind; 3]) -> impl Iterator<Item = Series> {
+    let all = |kind| [false, true].map(|grows| Series::all(kind, grows));
+    kinds.into_iter().flat_map(all).flatten()
+}
 
 /// The series of plain filters.
 fn plain() -> impl Iterator<Item = Series> {
-    let counting = COUNTER_BITS
-        .into_iter()
-        .flat_map(|bits| Series::counting(bits).chain(Series::growable_counting(bits)));
-    let others = Series::fixed().chain(Series::growable());
-    others.chain(Series::semi_sorted()).chain(counting)
+    all(kinds(0))
 }
 
 /// The series of expiring filters, with the epochs of a TTL.
 fn expiring() -> impl Iterator<Item = (u32, Series)> {
-    (1..=Series::MAX_EPOCHS).flat_map(|epochs| {
-        let all = iter::once(0).chain(COUNTER_BITS).flat_map(move |bits| {
-            Series::expiring(epochs, bits).chain(Series::growable_expiring(epochs, bits))
-        });
-        all.map(move |series| (epochs, series))
-    })
+    (1..=Geometry::MAX_EPOCHS)
+        .flat_map(|epochs| all(kinds(epochs)).map(move |series| (epochs, series)))
 }
 
 /// The nodes of a search and the lines of a fixed filter have the number of a bucket in 32 bits.
@@ -40,7 +37,7 @@ fn the_number_of_each_bucket_has_32_bits() {
 #[test]
 fn an_entry_and_a_bucket_of_any_growing_filter_fit_into_a_word() {
     let mut all = 0;
-    for series in Series::growable() {
+    for series in all_growable() {
         let buckets = MAX_BUCKETS >> series.levels;
         let bits = bucket_bits::<Growing>(series.table_levels().first);
         assert!(buckets as u64 <= 1 << bits, "{series:?}: {bits} bits");
@@ -73,38 +70,27 @@ fn no_sweep_has_more_pieces_than_its_progress_can_say() {
 /// The most buckets and items that a snapshot may claim, and one pair of buckets more.
 #[test]
 fn the_largest_table_can_be_saved_and_no_larger_one() {
-    for series in plain() {
-        let small = (
-            series.fingerprint_bits,
-            series.prefixes,
-            series.slots(0),
-            series.levels,
-        );
+    let plain = plain().map(|series| (None, series));
+    let expiring = expiring().map(|(epochs, series)| (Some(epochs), series));
+    for (epochs, series) in plain.chain(expiring) {
         let most = MAX_BUCKETS >> series.levels;
-        let items = (series.slots(series.levels) * most) << series.levels;
-        let claim = |buckets: usize| {
-            let numbers = [buckets, items, items, series.counter_bits as usize];
-            Geometry::from_snapshot(small, numbers.map(|number| number as u64))
-        };
-        let geometry = claim(most).unwrap();
-        assert_eq!((geometry.buckets, geometry.capacity), (most, items));
-        assert_eq!(geometry.series, series);
-        assert!(claim(most + 2).is_err(), "{series:?}");
-    }
-    for (epochs, series) in expiring() {
-        let small = (
-            series.fingerprint_bits,
-            series.slots(0),
+        let standing = (series.slots(series.levels) * most) << series.levels;
+        let items = Geometry::arriving(standing, epochs.unwrap_or(0));
+        let claim = |buckets: usize| Claim {
+            fingerprint_bits: series.fingerprint_bits,
+            prefixes: series.prefixes,
+            levels: series.levels,
+            slots: series.slots(0) as u32,
             epochs,
-            series.levels,
-            series.counter_bits,
-        );
-        let most = MAX_BUCKETS >> series.levels;
-        let standing = series.slots(series.levels) * (most << series.levels);
-        let items = Geometry::arriving(standing, epochs) as u64;
-        let claim = |buckets| Geometry::from_expiring_snapshot(small, [buckets, items, items]);
-        let geometry = claim(most as u64).unwrap();
+            counter_bits: series.counter_bits.into(),
+            buckets: buckets as u64,
+            items: items as u64,
+            max_items: items as u64,
+        };
+        let geometry = claim(most).geometry().unwrap();
         assert_eq!((geometry.buckets, geometry.series), (most, series));
-        assert!(claim(most as u64 + 2).is_err(), "{series:?}");
+        let capacity = Geometry::standing(items, epochs.unwrap_or(0));
+        assert_eq!(geometry.capacity, capacity);
+        assert!(claim(most + 2).geometry().is_err(), "{series:?}");
     }
 }

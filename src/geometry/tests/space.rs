@@ -3,6 +3,10 @@
 use super::*;
 use crate::Prefer;
 
+fn for_space(capacity: usize, rate: f64, bits: Option<u32>) -> Result<Geometry, BuildError> {
+    choose_of(SPACE, capacity, None, rate, bits)
+}
+
 /// Bits an item of the table.
 fn bits(geometry: Geometry) -> f64 {
     (64 * geometry.buckets) as f64 / geometry.capacity as f64
@@ -22,8 +26,8 @@ fn rate_of(geometry: Geometry) -> f64 {
 fn a_small_table_keeps_the_rate_and_is_never_the_larger_one() {
     for rate in RATES {
         for capacity in capacities() {
-            let fast = Geometry::fixed(capacity, rate, None).expect("a table");
-            let small = Geometry::for_space(capacity, rate, None).expect("a table");
+            let fast = fixed(capacity, rate, None).expect("a table");
+            let small = for_space(capacity, rate, None).expect("a table");
             assert!(small.buckets <= fast.buckets, "{capacity} items at {rate}");
             if small.buckets == fast.buckets {
                 assert_eq!(small, fast, "{capacity} items at {rate}");
@@ -38,7 +42,7 @@ fn a_small_table_keeps_the_rate_and_is_never_the_larger_one() {
 #[test]
 fn a_small_table_has_fewer_bits_an_item() {
     let bits_at = |rate| {
-        let choose = [Geometry::fixed, Geometry::for_space];
+        let choose = [fixed, for_space];
         choose.map(|choose| {
             let geometry = choose(1_000_000, rate, None).expect("a table");
             (bits(geometry) * 10.0).round() / 10.0
@@ -77,12 +81,12 @@ fn the_bits_of_a_small_table_choose_its_words() {
         let table = |choose: fn(_, _, _) -> Result<_, BuildError>, rate| -> Geometry {
             choose(100_000, rate, Some(bits)).expect("a table")
         };
-        let packed = table(Geometry::fixed, of_packed);
-        assert_eq!(table(Geometry::for_space, of_packed), packed);
-        let packed = table(Geometry::fixed, of_semi_sorted);
-        assert!(table(Geometry::for_space, of_semi_sorted).buckets < packed.buckets);
+        let packed = table(fixed, of_packed);
+        assert_eq!(table(for_space, of_packed), packed);
+        let packed = table(fixed, of_semi_sorted);
+        assert!(table(for_space, of_semi_sorted).buckets < packed.buckets);
     }
-    let refused = Geometry::for_space(1, 0.5, Some(14));
+    let refused = for_space(1, 0.5, Some(14));
     let expected = BuildError::FingerprintBits {
         asked: 14,
         allowed: vec![9, 10, 11, 12, 13, 15, 20, 30],
