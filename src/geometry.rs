@@ -259,7 +259,10 @@ impl Claim {
             return refuse("slots of a bucket", self.slots.into());
         }
         let buckets = self.buckets;
-        if buckets == 0 || buckets % 2 != 0 || buckets > (MAX_BUCKETS as u64) >> self.levels {
+        if buckets == 0
+            || !buckets.is_multiple_of(2)
+            || buckets > (MAX_BUCKETS as u64) >> self.levels
+        {
             return refuse("buckets", buckets);
         }
         let buckets = buckets as usize;
