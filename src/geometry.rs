@@ -168,7 +168,7 @@ impl Request {
                 min: MIN_RATE,
             });
         }
-        let mut candidates = Series::all(self.kind, grows);
+        let mut candidates: Vec<_> = Series::all(self.kind, grows).collect();
         if let Some(asked) = self.bits {
             let mut allowed: Vec<_> = candidates.iter().map(|series| series.bits()).collect();
             candidates.retain(|series| series.bits() == asked);
@@ -239,16 +239,19 @@ impl Claim {
             counter_bits: self.counter_bits as u32,
             semi_sorted: true,
         };
-        let mut known = Series::all(kind, self.levels > 0);
-        known.retain(|series| series.fingerprint_bits == self.fingerprint_bits);
-        if known.is_empty() {
+        let mut known = Series::all(kind, self.levels > 0)
+            .filter(|series| series.fingerprint_bits == self.fingerprint_bits)
+            .peekable();
+        if known.peek().is_none() {
             return refuse("fingerprint bits", self.fingerprint_bits.into());
         }
-        known.retain(|series| series.prefixes == self.prefixes);
-        if known.is_empty() {
+        let mut known = known
+            .filter(|series| series.prefixes == self.prefixes)
+            .peekable();
+        if known.peek().is_none() {
             return refuse("prefixes", self.prefixes.into());
         }
-        let Some(&series) = known.iter().find(|series| series.levels == self.levels) else {
+        let Some(series) = known.find(|series| series.levels == self.levels) else {
             return refuse("levels", self.levels.into());
         };
         let epochs = self.epochs.unwrap_or(0);

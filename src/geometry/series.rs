@@ -106,23 +106,26 @@ const LN_ODDS: f64 = 10.0;
 impl Series {
     /// All series that filters of a kind can have, if they grow, or if they do not. Of those with equally
     /// many slots, the ones with longer fingerprints come later, and packed words after semi-sorted ones.
-    pub(super) fn all(kind: Kind, grows: bool) -> Vec<Self> {
-        let all: Vec<Self> = match grows {
-            false => FIXED.iter().map(|words| words.longest).collect(),
-            true => Self::growing(Words::growing(kind.epochs > 0, kind.counter_bits)).collect(),
-        };
-        let fits = |series: &Self| {
+    ///
+    /// Nothing is allocated: a snapshot may be read with little memory.
+    pub(super) fn all(kind: Kind, grows: bool) -> impl Iterator<Item = Self> + Clone {
+        let growing = move || Self::growing(Words::growing(kind.epochs > 0, kind.counter_bits));
+        let fixed = (!grows).then_some(FIXED).into_iter().flatten();
+        let fits = move |series: &Self| {
             (series.tag_bits > 0) == (kind.epochs > 0)
                 && series.counter_bits == kind.counter_bits
                 && (kind.semi_sorted || series.prefixes == 0)
                 && kind.epochs <= series.max_epochs()
         };
-        all.into_iter().filter(fits).collect()
+        let all = fixed
+            .map(|words| words.longest)
+            .chain(grows.then(growing).into_iter().flatten());
+        all.filter(fits)
     }
 
     /// All series of growing words: each begins with more bits than it ends with. None ends with words
     /// of one slot, which fill to half and would refuse a third copy of an item for ever.
-    fn growing(Words { longest, slots_at }: Words) -> impl Iterator<Item = Self> {
+    fn growing(Words { longest, slots_at }: Words) -> impl Iterator<Item = Self> + Clone {
         (Growing::SHORTEST + 1..=Growing::LONGEST).flat_map(move |fingerprint_bits| {
             let levels = 1..=fingerprint_bits - Growing::SHORTEST;
             let first = Growing::LONGEST - fingerprint_bits;

@@ -60,11 +60,11 @@ fn kinds(epochs: u32) -> [Kind; 3] {
 }
 
 fn all_fixed() -> Vec<Series> {
-    Series::all(PLAIN, false)
+    Series::all(PLAIN, false).collect()
 }
 
 fn all_growable() -> Vec<Series> {
-    Series::all(PLAIN, true)
+    Series::all(PLAIN, true).collect()
 }
 
 fn choose_of(

@@ -61,14 +61,14 @@ fn what_arrives_and_what_stands_belong_together() {
 /// Each doubling takes one bit, from 40 bits down to 9.
 #[test]
 fn the_longest_series_has_31_doublings() {
-    let all: Vec<Series> = Series::all(with_epochs(13), true);
+    let all: Vec<Series> = Series::all(with_epochs(13), true).collect();
     assert_eq!(all.len(), 360);
     assert_eq!(all.iter().map(|series| series.levels).max(), Some(31));
     for series in all {
         let (first, last) = (series.slots(0), series.slots(series.levels));
         assert!(first <= last && (2..=4).contains(&last), "{series:?}");
     }
-    assert_eq!(Series::all(with_epochs(14), true), []);
+    assert_eq!(Series::all(with_epochs(14), true).count(), 0);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::{
 
 /// All series of these kinds.
 fn all(kinds: [Kind; 3]) -> impl Iterator<Item = Series> {
-    let all = |kind| [false, true].map(|grows| Series::all(kind, grows));
+    let all = |kind| [false, true].map(|grows| Series::all(kind, grows).collect::<Vec<_>>());
     kinds.into_iter().flat_map(all).flatten()
 }
 
