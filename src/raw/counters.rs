@@ -60,29 +60,37 @@ struct Relocations {
     failed_inserts: AtomicU64,
 }
 
-// Relaxed throughout: these are counters, which order nothing.
+/// Adds to a counter, and returns what it was.
+fn add(counter: &AtomicU64, by: u64) -> u64 {
+    // Relaxed: a counter orders nothing.
+    counter.fetch_add(by, Ordering::Relaxed)
+}
+
+fn get(counter: &AtomicU64) -> u64 {
+    // Relaxed: as in `add`.
+    counter.load(Ordering::Relaxed)
+}
+
 impl Counters {
     fn relocated(&self, path: u64) {
-        self.relocations.total.fetch_add(path, Ordering::Relaxed);
-        if self.relocations.longest_path.load(Ordering::Relaxed) < path {
-            self.relocations
-                .longest_path
-                .fetch_max(path, Ordering::Relaxed);
+        add(&self.relocations.total, path);
+        if get(&self.relocations.longest_path) < path {
+            // Relaxed: as in `add`.
+            let order = Ordering::Relaxed;
+            self.relocations.longest_path.fetch_max(path, order);
         }
     }
 
     fn failed(&self) {
-        self.relocations
-            .failed_inserts
-            .fetch_add(1, Ordering::Relaxed);
+        add(&self.relocations.failed_inserts, 1);
     }
 
     fn retried(&self) {
-        self.retried_lookups.fetch_add(1, Ordering::Relaxed);
+        add(&self.retried_lookups, 1);
     }
 
     fn conservative(&self) {
-        self.conservative_lookups.fetch_add(1, Ordering::Relaxed);
+        add(&self.conservative_lookups, 1);
     }
 
     /// All counters, for the simulator of caches in `coherence/`.
@@ -98,8 +106,6 @@ impl Counters {
 
     /// Adds the counts to those in `stats`.
     pub(crate) fn add_to(&self, stats: &mut Stats) {
-        // Relaxed: as above.
-        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         stats.relocations += get(&self.relocations.total);
         stats.longest_path = stats.longest_path.max(get(&self.relocations.longest_path));
         stats.failed_inserts += get(&self.relocations.failed_inserts);
@@ -134,7 +140,6 @@ pub(crate) struct SmallCounters {
     conservative_lookups: AtomicU32,
 }
 
-// Relaxed throughout: as above.
 impl SmallCounters {
     /// A path is far shorter than the number of buckets of a small filter.
     const LENGTH_BITS: u32 = 16;
@@ -146,16 +151,16 @@ impl SmallCounters {
 
     fn relocated(&self, path: u64) {
         let more = path << Self::LENGTH_BITS;
-        let mut seen = self.relocations.fetch_add(more, Ordering::Relaxed);
+        let mut seen = add(&self.relocations, more);
         let length = path.min(Self::LONGEST);
         while seen & Self::LONGEST < length {
             let longer = seen & !Self::LONGEST | length;
-            match self.relocations.compare_exchange(
-                seen,
-                longer,
-                Ordering::Relaxed,
-                Ordering::Relaxed,
-            ) {
+            // Relaxed: as in `add`.
+            let order = Ordering::Relaxed;
+            match self
+                .relocations
+                .compare_exchange(seen, longer, order, order)
+            {
                 Ok(_) => return,
                 Err(now) => seen = now,
             }
@@ -163,7 +168,7 @@ impl SmallCounters {
     }
 
     fn failed(&self) {
-        self.failed_inserts.fetch_add(1, Ordering::Relaxed);
+        add(&self.failed_inserts, 1);
     }
 
     fn retried(&self) {
@@ -175,6 +180,7 @@ impl SmallCounters {
     }
 
     fn add_one(counter: &AtomicU32) {
+        // Relaxed, both: as in `add`.
         if counter.load(Ordering::Relaxed) < Self::ENOUGH {
             counter.fetch_add(1, Ordering::Relaxed);
         }
@@ -188,13 +194,14 @@ impl SmallCounters {
 
     /// Adds the counts to those in `stats`.
     pub(crate) fn add_to(&self, stats: &mut Stats) {
-        let relocations = self.relocations.load(Ordering::Relaxed);
+        let relocations = get(&self.relocations);
         stats.relocations += relocations >> Self::LENGTH_BITS;
         stats.longest_path = stats.longest_path.max(relocations & Self::LONGEST);
-        stats.failed_inserts += self.failed_inserts.load(Ordering::Relaxed);
-        let get = |counter: &AtomicU32| u64::from(counter.load(Ordering::Relaxed));
-        stats.retried_lookups += get(&self.retried_lookups);
-        stats.conservative_lookups += get(&self.conservative_lookups);
+        stats.failed_inserts += get(&self.failed_inserts);
+        // Relaxed: as in `add`.
+        let of_lookups = |counter: &AtomicU32| u64::from(counter.load(Ordering::Relaxed));
+        stats.retried_lookups += of_lookups(&self.retried_lookups);
+        stats.conservative_lookups += of_lookups(&self.conservative_lookups);
     }
 }
 
