@@ -239,8 +239,7 @@ impl<L: Layout> RawFilter<L> {
             Renewal::Done(now) => Ok(Some((now, copy))),
             Renewal::Full if self.take_back(class, early) => {
                 // A copy that is taken back was counted as a slot.
-                self.len.count().add(copy);
-                self.len.subtract(1);
+                self.len.share(copy);
                 let now = self.time.now();
                 let copy = self.put(class, young(now))?;
                 Ok(Some((now, copy)))
