@@ -21,9 +21,9 @@ use crate::{
 /// Fingerprints of 8 bits and counters of 2 bits in `SLOTS` slots; with a phase one more at the next
 /// level.
 #[derive(Clone, Copy, Debug)]
-struct Counted<const SLOTS: usize, const PHASE_BITS: u32>;
+struct WithCounter<const SLOTS: usize, const PHASE_BITS: u32>;
 
-impl<const SLOTS: usize, const PHASE_BITS: u32> PackedLayout for Counted<SLOTS, PHASE_BITS> {
+impl<const SLOTS: usize, const PHASE_BITS: u32> PackedLayout for WithCounter<SLOTS, PHASE_BITS> {
     const LEVELS: &'static [Lanes] = match PHASE_BITS {
         0 => &[Lanes::new(10, SLOTS, 10)],
         // One slot more from level 1 on.
@@ -39,7 +39,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> PackedLayout for Counted<SLOTS, 
 /// A filter of a few buckets with `SLOTS` slots each, whose counters count to four; one with a phase
 /// can grow.
 pub struct Counting<const SLOTS: usize, const PHASE_BITS: u32 = 0>(
-    RawFilter<Counted<SLOTS, PHASE_BITS>>,
+    RawFilter<WithCounter<SLOTS, PHASE_BITS>>,
 );
 
 impl<const SLOTS: usize, const PHASE_BITS: u32> std::fmt::Debug for Counting<SLOTS, PHASE_BITS> {
@@ -56,7 +56,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Counting<SLOTS, PHASE_BITS> {
         let more = if PHASE_BITS == 0 { 0 } else { 2 };
         let levels = Levels { first: 0, more };
         #[cfg_attr(not(guira_loom), expect(unused_mut))]
-        let mut raw = RawFilter::<Counted<SLOTS, PHASE_BITS>>::new(residents.len(), levels)
+        let mut raw = RawFilter::<WithCounter<SLOTS, PHASE_BITS>>::new(residents.len(), levels)
             .expect("a few bytes");
         #[cfg(guira_loom)]
         {
@@ -79,13 +79,13 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Counting<SLOTS, PHASE_BITS> {
     }
 
     fn entry(item: Item, copies: usize) -> Entry {
-        Word::<Counted<SLOTS, PHASE_BITS>>::entry_of(item.entry(), copies)
+        Word::<WithCounter<SLOTS, PHASE_BITS>>::entry_of(item.entry(), copies)
     }
 
     /// Puts copies of an item into a slot of their own.
     fn put(&self, item: Item, copies: usize, bucket: usize) {
         assert!(item.buckets().contains(&bucket), "{item:?} in {bucket}");
-        let claim = |word: Word<Counted<SLOTS, PHASE_BITS>>| {
+        let claim = |word: Word<WithCounter<SLOTS, PHASE_BITS>>| {
             word.has_vacancy()
                 .then(|| word.plus(Self::entry(item, copies)))
         };
@@ -177,7 +177,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Counting<SLOTS, PHASE_BITS> {
             let is_left = word.is_marked(Mark::Shadow, entry);
             let left = word.marked_entry(item.0.fingerprint);
             taken = match is_left {
-                true => Word::<Counted<SLOTS, PHASE_BITS>>::copies_of(left),
+                true => Word::<WithCounter<SLOTS, PHASE_BITS>>::copies_of(left),
                 false => 0,
             };
             let one = Self::entry(item, 1);
@@ -236,7 +236,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Counting<SLOTS, PHASE_BITS> {
             let of_item = self.0.table.copies_in(of_chunk, words);
             copies += of_item
                 .filter(|(class, _)| *class == item.0)
-                .map(|(_, entry)| Word::<Counted<SLOTS, PHASE_BITS>>::copies_of(entry))
+                .map(|(_, entry)| Word::<WithCounter<SLOTS, PHASE_BITS>>::copies_of(entry))
                 .sum::<usize>();
         }
         copies
@@ -253,8 +253,8 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Counting<SLOTS, PHASE_BITS> {
             assert!(word.is_unmarked(), "a mark is left in {place}");
             assert!(!word.is_reserved(), "a reservation is left in {place}");
             for entry in word.residents(table.one_of_plane(plane)) {
-                let copies = Word::<Counted<SLOTS, PHASE_BITS>>::copies_of(entry);
-                let fingerprint = Counted::<SLOTS, PHASE_BITS>::fingerprint(entry);
+                let copies = Word::<WithCounter<SLOTS, PHASE_BITS>>::copies_of(entry);
+                let fingerprint = WithCounter::<SLOTS, PHASE_BITS>::fingerprint(entry);
                 let routed = table.load(Step::ReadP, fingerprint, bucket);
                 assert!(routed == word, "lookups do not read {place}");
                 all += copies;

@@ -39,7 +39,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32, const COUNTER: u32> PackedLayout
     const TAG_BITS: u32 = 2;
     const COUNTER_BITS: u32 = COUNTER;
     type Time = Epochs;
-    // Without counters it is not used.
+    // Without counters each copy is a slot.
     type Counted = crate::table::counted::SlotOrRepeat;
     type Kind = crate::memory::CanGrow;
 }
