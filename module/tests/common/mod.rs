@@ -341,10 +341,8 @@ fn spawn(directory: &Path, port: u16, arguments: &[String]) -> Child {
 
 fn connect(port: u16, protocol: &str) -> Result<Connection, RedisError> {
     let url = format!("redis://127.0.0.1:{port}/?protocol={protocol}");
-    let connection = redis::Client::open(url)?.get_connection_with_timeout(PATIENCE)?;
-    // With a timeout, a pause of the whole machine can fail a command as interrupted.
-    connection.set_read_timeout(None)?;
-    Ok(connection)
+    // Replies have no timeout: with one, a pause of the whole machine can fail a command as interrupted.
+    redis::Client::open(url)?.get_connection_with_timeout(PATIENCE)
 }
 
 /// True once the engine replies and has loaded its files; false if it has stopped.
