@@ -302,7 +302,7 @@ impl<L: Layout> RawFilter<L> {
             // A branch would be unpredictable.
             let into = select_unpredictable(in_other, other, one);
             // Before the exchange: what follows would wait for it.
-            let copy = L::Counted::of(|| (into.word(), into.decode(new)));
+            let copy = L::Counted::of(|| into.decode(new).uses_slots_of(into.word()));
             if into.replace_bits(Step::Claim, new) {
                 return Some((copy, claimed([one, other], in_other)));
             }

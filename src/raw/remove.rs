@@ -102,8 +102,8 @@ impl<L: Layout> RawFilter<L> {
             Minus::Nothing => version.validate().then_some(None),
             Minus::Taken { in_p, new } => {
                 let from = select_unpredictable(in_p, p, q);
-                let words = || (from.word(), from.decode(new));
-                let copy = || Some(L::Counted::of(words));
+                let shares = || from.decode(new).uses_slots_of(from.word());
+                let copy = || Some(L::Counted::of(shares));
                 from.replace_bits(Step::Take, new).then(copy)
             }
         }

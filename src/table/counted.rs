@@ -1,6 +1,5 @@
 //! As what a copy counts. In filters without counters that is known, and costs nothing.
 
-use super::word::Bucket;
 // Unchecked: as in `len`.
 use crate::sync::unchecked::AtomicU64;
 
@@ -11,8 +10,9 @@ pub(crate) trait Counted: Copy + 'static {
 
     const SLOT: Self;
 
-    /// What was added to the first of these words, or taken from it: the second one has replaced it.
-    fn of<W: Bucket>(words: impl FnOnce() -> (W, W)) -> Self;
+    /// As what a copy counts that was added to a word or taken from one, if `shares` says whether it shares
+    /// its slot there.
+    fn of(shares: impl FnOnce() -> bool) -> Self;
 
     fn is_repeat(self) -> bool;
 
@@ -26,7 +26,7 @@ impl Counted for () {
     const SLOT: Self = ();
 
     #[inline(always)]
-    fn of<W: Bucket>(_words: impl FnOnce() -> (W, W)) -> Self {}
+    fn of(_shares: impl FnOnce() -> bool) -> Self {}
 
     #[inline(always)]
     fn is_repeat(self) -> bool {
@@ -54,9 +54,8 @@ impl Counted for SlotOrRepeat {
     const SLOT: Self = Self::Slot;
 
     #[inline(always)]
-    fn of<W: Bucket>(words: impl FnOnce() -> (W, W)) -> Self {
-        let (old, new) = words();
-        match new.uses_slots_of(old) {
+    fn of(shares: impl FnOnce() -> bool) -> Self {
+        match shares() {
             true => Self::Repeat,
             false => Self::Slot,
         }

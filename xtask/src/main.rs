@@ -14,9 +14,11 @@ use std::{collections::BTreeSet, env, process::ExitCode};
 const HELP: &str = "\
 Usage: cargo xtask TASK
 
-  check            the documents, formatting, clippy and unit tests of the packages that changed
-  pr               the documents, formatting, clippy, the tests of the library and of the packages
-                   that changed, and the models of what changed and of each promise, at bound 2
+  check            the documents, formatting, imports, clippy and unit tests of the packages that
+                   changed
+  pr               the documents, formatting, imports, clippy, the tests of the library and of the
+                   packages that changed, and the models of what changed and of each promise, at
+                   bound 2
   full             everything: .ci/run
   loom [FILE...]   the models of these files, or of all whose inputs changed; --all, --bound N
   api              compares the public interface with its snapshot; --bless writes the snapshot
@@ -27,6 +29,9 @@ Usage: cargo xtask TASK
 A package has changed if a file of it differs from the commit at which the branch left main.
 Complaints about the documents are warnings, unless the variable CI is set.
 ";
+
+/// The package whose tests check the imports between all modules.
+const ROOMS: &str = "guira-xtask";
 
 /// Ends the arguments of clippy.
 const DENY: [&str; 3] = ["--", "-D", "warnings"];
@@ -75,7 +80,7 @@ fn check(steps: &mut Steps) -> Result<(), Failed> {
     steps.cargo(&[&clippy, &select(&packages)[..], &DENY].concat())?;
     // Among the selected packages must be one with a library. The tests of the Python package are
     // Python's.
-    let mut tested = BTreeSet::from_iter(["guira"].into_iter().chain(packages));
+    let mut tested = BTreeSet::from_iter(["guira", ROOMS].into_iter().chain(packages));
     tested.remove("guira-python");
     steps.cargo(&[&["test", "--lib", "--bins"], &select(&tested)[..]].concat())
 }
@@ -84,12 +89,14 @@ fn check(steps: &mut Steps) -> Result<(), Failed> {
 fn pr(steps: &mut Steps) -> Result<(), Failed> {
     documents(steps)?;
     steps.cargo(&["fmt", "--all", "--check"])?;
+    steps.cargo(&["test", "--package", ROOMS])?;
     let clippy = ["clippy", "--workspace", "--all-targets", "--all-features"];
     steps.cargo(&[&clippy[..], &DENY].concat())?;
     steps.cargo(&["test"])?;
     let mut packages = changes::packages()?;
     // These have been tested.
-    packages.retain(|package| !["guira", "guira-docs-tests", "guira-tests"].contains(package));
+    let tested = ["guira", "guira-docs-tests", "guira-tests", ROOMS];
+    packages.retain(|package| !tested.contains(package));
     // The other tests of the module need an engine: `ci/module.sh`.
     if packages.remove("guira-module") {
         steps.cargo(&["test", "--package", "guira-module", "--lib"])?;
