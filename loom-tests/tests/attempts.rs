@@ -18,7 +18,7 @@ fn disturbed(attempts: u8) -> Scenario {
     )
     .thread(move |filter| {
         assert!(filter.contains(x), "{LAW}");
-        usize::try_from(filter.conservative_lookups()).expect("few")
+        usize::try_from(filter.stats().conservative_lookups).expect("few")
     })
     .thread(move |filter| {
         assert!(filter.relocate(x, Q), "nothing is in the way of the move");
@@ -42,7 +42,7 @@ fn absent(attempts: u8) -> Scenario {
         let present = filter.contains(y);
         assert_eq!(
             u64::from(present),
-            filter.conservative_lookups(),
+            filter.stats().conservative_lookups,
             "true without reason"
         );
         present

@@ -69,7 +69,7 @@ fn splits(bucket: usize) -> Growth {
             filter.split(x, bucket, 0);
             0_usize
         })
-        .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 0, "{LAW}"))
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 0, "{LAW}"))
         .outcomes(&[[0, 0]])
 }
 

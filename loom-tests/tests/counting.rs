@@ -145,9 +145,8 @@ fn two_inserts(copies: usize) -> Scenario<Fixed> {
         .thread(insert)
         .thread(insert)
         .law(move |filter, _| {
-            let slots = filter.slots_at_rest(x);
-            assert_eq!(slots.iter().sum::<usize>(), copies + 2, "copies at rest");
-            assert_eq!(slots.len(), (copies + 2).div_ceil(4), "slots");
+            assert_eq!(filter.copies_at_rest(x), copies + 2, "copies at rest");
+            assert_eq!(filter.slots_of(x), (copies + 2).div_ceil(4), "slots");
         })
         .outcomes(&[[1, 1]])
         .least_bound(3)
@@ -255,8 +254,8 @@ fn unique(from: usize) -> Scenario<Fixed> {
 fn union(from: usize) -> Scenario<(Fixed, Fixed)> {
     let x = even(0);
     let name = format!("union from 1 to 3, move {}", direction(from));
-    Scenario::new(&name, move || (with(from, x, 1), with(P, x, 3).scanned()))
-        .thread(move |(here, there)| here.union_with(there))
+    Scenario::new(&name, move || (with(from, x, 1), with(P, x, 3).scanned_by(1)))
+        .thread(move |(here, there)| here.union_with(there).is_some())
         .thread(move |(here, _)| {
             here.relocate(x, 1, from);
             0_usize
@@ -276,10 +275,10 @@ fn two_unions(copies: usize) -> Scenario<[Counting<1>; 2]> {
             _ => [&[(x, 1)], &[(x, 1)]],
         };
         let here = Counting::new(&slots);
-        [here, Counting::new(&[&[(x, 3)], &[]]).scanned()]
+        [here, Counting::new(&[&[(x, 3)], &[]]).scanned_by(1)]
     };
     let raise = move |[here, there]: &[Counting<1>; 2]| {
-        assert!(here.union_with(there), "the copies fit");
+        assert!(here.union_with(there).is_some(), "the copies fit");
         true
     };
     Scenario::new(&format!("two unions from {copies} to 3"), setup)
@@ -295,8 +294,8 @@ fn two_unions(copies: usize) -> Scenario<[Counting<1>; 2]> {
 fn snapshot(from: usize) -> Scenario<Fixed> {
     let x = even(0);
     let name = format!("snapshot of two, move {}", direction(from));
-    let scenario = Scenario::new(&name, move || with(from, x, 2).scanned()).thread(move |filter| {
-        let copies = filter.scan(x);
+    let scenario = Scenario::new(&name, move || with(from, x, 2).scanned_by(1)).thread(move |filter| {
+        let [copies] = filter.scan([x]);
         assert!(copies >= 2, "a copy is missing: {copies}");
         true
     });

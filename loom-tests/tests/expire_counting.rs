@@ -67,7 +67,7 @@ fn insert_beside_three_moves() -> Counts {
     })
     .thread(move |filter| {
         for from in [Q, P, Q] {
-            filter.relocate(x, 0, from);
+            filter.relocate_seen(x, 0, from);
         }
         0_usize
     })
@@ -86,7 +86,7 @@ fn insert_beside_a_sweep(bucket: usize) -> Counts {
     Scenario::new(&name, move || {
         ExpiringCounting::new(1, &one(bucket, &[(x, 0), (x, 0)]))
     })
-    .thread(move |filter| filter.insert(x).is_ok())
+    .thread(move |filter| filter.insert(x))
     .thread(ExpiringCounting::advance)
     .law(move |filter, _| {
         // The epoch may have begun after the insert.
@@ -106,7 +106,7 @@ fn sweep_over_a_wrap() -> Counts {
     .thread(ExpiringCounting::advance)
     .thread(move |filter| {
         filter.advance();
-        filter.insert(x).and_then(|()| filter.insert(x)).is_ok()
+        filter.insert(x) && filter.insert(x)
     })
     .law(move |filter, _| {
         // Two that were dead may seem to be live again, as no sweep reaches them under the mark.
@@ -130,7 +130,7 @@ fn insert_while_an_epoch_begins() -> Scenario<ExpiringCounting<3, 2>> {
     })
     .thread(move |filter| {
         let begun = filter.advance();
-        filter.insert(y).expect("there is room");
+        filter.try_insert(y).expect("there is room");
         begun
     })
     .law(move |filter, _| {
@@ -157,7 +157,7 @@ fn insert_into_a_full_word() -> Scenario<ExpiringCounting<2, 2>> {
     Scenario::new("insert into a full word, an epoch begins", move || {
         ExpiringCounting::new(1, &[&[(x, 1), (x, 0)], &[(odd(0), 1)]])
     })
-    .thread(move |filter| filter.insert(x).is_ok())
+    .thread(move |filter| filter.insert(x))
     .thread(ExpiringCounting::advance)
     .law(move |filter, _| {
         let ages = filter.ages_at_rest(x);
@@ -179,7 +179,7 @@ fn insert_beside_a_move(from: usize, seen: u64) -> Counts {
         find(filter, x)
     })
     .thread(move |filter| {
-        filter.relocate(x, seen, from);
+        filter.relocate_seen(x, seen, from);
         0_usize
     })
     .law(move |filter, _| {
@@ -199,7 +199,7 @@ fn insert_and_remove() -> Counts {
         assert!(filter.remove(x), "{PRESENT}");
         true
     })
-    .thread(move |filter| filter.insert(x).is_ok())
+    .thread(move |filter| filter.insert(x))
     .law(move |filter, _| assert_eq!(filter.ages_at_rest(x), [0, 0, 1], "{AGES}"))
     .outcomes(&[[1, 1]])
 }
@@ -217,7 +217,7 @@ fn removes_beside_a_move(from: usize) -> Counts {
     })
     .thread(move |filter| remove(filter) + remove(filter))
     .thread(move |filter| {
-        filter.relocate(x, 0, from);
+        filter.relocate_seen(x, 0, from);
         0_usize
     })
     .law(move |filter, _| assert_eq!(filter.ages_at_rest(x), [1], "{AGES}"))
@@ -244,7 +244,7 @@ fn insert_and_refresh(bucket: usize) -> Counts {
     Scenario::new(&name, move || {
         ExpiringCounting::new(1, &one(bucket, &[(x, 0), (x, 0)]))
     })
-    .thread(move |filter| filter.insert(x).is_ok())
+    .thread(move |filter| filter.insert(x))
     .thread(move |filter| filter.refresh(x) == Ok(true))
     .law(move |filter, _| assert_eq!(filter.ages_at_rest(x), [0, 0, 1], "{AGES}"))
     .outcomes(&[[1, 1]])
@@ -259,7 +259,7 @@ fn removes_in_a_full_word() -> Counts {
     })
     .thread(move |filter| find(filter, x))
     .thread(move |filter| {
-        filter.insert(x).expect("there is room");
+        filter.try_insert(x).expect("there is room");
         assert!(filter.remove(x), "{PRESENT}");
         true
     })

@@ -57,7 +57,7 @@ fn lookup_beside_a_move(from: usize) -> Grows {
     let name = format!("lookup, move {}, split of {from}", direction(from));
     Grows::new(&name, move || growing(1, from, &[(x, 0)]))
         .thread(move |filter| find(filter, x))
-        .thread(move |filter| filter.relocate(x, 0, from))
+        .thread(move |filter| filter.relocate_seen(x, 0, from))
         .thread(move |filter| {
             filter.split(x, from, 0);
             0_usize
@@ -75,7 +75,7 @@ fn insert() -> Grows {
         growing(0, Q, &[(y, 0), (y, 0)])
     })
     .thread(move |filter| {
-        filter.insert(x).expect("there is room");
+        filter.try_insert(x).expect("there is room");
         find(filter, x)
     })
     .thread(move |filter| {
@@ -205,7 +205,8 @@ fn advance(low: u64) -> Grows {
             begun
         })
         .thread(move |filter| {
-            filter.complete_level(0);
+            filter.begin_level(0);
+            filter.finish_growth();
             0_usize
         })
         .law(|filter, _| assert_eq!(filter.at_rest(), [], "{BACK}"))

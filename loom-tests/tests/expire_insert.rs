@@ -17,10 +17,10 @@ fn insert_while_a_step_begins() -> Scenario<Expiring<3>> {
     Scenario::new("insert, a step and another insert", move || {
         Expiring::new(0, &[&[], &[(z, 0); 3]])
     })
-    .thread(move |filter| filter.insert(x).is_ok())
+    .thread(move |filter| filter.insert(x))
     .thread(move |filter| {
         let begun = filter.advance();
-        filter.insert(y).expect("there is room");
+        filter.try_insert(y).expect("there is room");
         begun
     })
     .law(move |filter, _| {
@@ -48,7 +48,7 @@ fn insert_a_step_and_a_remove() -> Scenario<Expiring<2>> {
     Scenario::new("insert, a step and a remove", move || {
         Expiring::new(0, &[&[], &[]])
     })
-    .thread(move |filter| filter.insert(x).is_ok())
+    .thread(move |filter| filter.insert(x))
     .thread(move |filter| {
         filter.advance();
         filter.remove(x)
@@ -69,7 +69,7 @@ fn sweep_over_a_wrap() -> Scenario<Expiring<2>> {
     .thread(Expiring::advance)
     .thread(move |filter| {
         filter.advance();
-        filter.insert(x).is_ok()
+        filter.insert(x)
     })
     .law(move |filter, _| assert!(is_live(filter, x), "{EMPTIED}"))
     .outcomes(&[[0, 1], [1, 1]])
@@ -82,7 +82,7 @@ fn sweep_beside_a_move(from: usize) -> Scenario<Expiring<2>> {
     Scenario::new(&name, move || {
         Expiring::new(3, &one(from, &[(x, 1), (y, 2)]))
     })
-    .thread(move |filter| filter.relocate(x, 1, from))
+    .thread(move |filter| filter.relocate_seen(x, 1, from))
     .thread(Expiring::advance)
     .law(move |filter, _| {
         // Because of the move, the sweep may have missed x. y was live.
@@ -97,8 +97,8 @@ fn inserts_into_dead_words() -> Scenario<Expiring<2>> {
     Scenario::new("two inserts into words full of dead copies", move || {
         Expiring::new(2, &[&[(z, 0), (z, 0)], &[(z, 0), (z, 0)]])
     })
-    .thread(move |filter| filter.insert(x).is_ok())
-    .thread(move |filter| filter.insert(y).is_ok())
+    .thread(move |filter| filter.insert(x))
+    .thread(move |filter| filter.insert(y))
     .law(move |filter, _| {
         assert_eq!(filter.ages_at_rest(x), [0], "{REST}");
         assert_eq!(filter.ages_at_rest(y), [0], "{REST}");

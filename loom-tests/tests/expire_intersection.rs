@@ -47,7 +47,7 @@ fn two_and_a_move() -> Expires {
         })
         .thread(move |filter| {
             filter.lower(x, 1);
-            filter.relocate(x, 1, Q)
+            filter.relocate_seen(x, 1, Q)
         })
         .law(move |filter, _| assert!(youngest(filter, x) == Some(0), "{LOST}"))
         .mains(&[0])
@@ -80,7 +80,7 @@ fn beside_a_remove() -> Expires {
         Expiring::new(1, &[&[], &[(x, 1)]])
     })
     .thread(move |filter| {
-        filter.insert(x).expect("there is room");
+        filter.try_insert(x).expect("there is room");
         filter.lower(x, 1);
         0_usize
     })

@@ -73,7 +73,7 @@ fn insert() -> Scenario<Timed> {
         0_usize
     })
     .thread(move |timed| {
-        timed.filter.insert(x).expect("there is room");
+        timed.filter.try_insert(x).expect("there is room");
         timed.tick_at(2 * TTL - 1);
         find(&timed.filter, x)
     })
@@ -93,7 +93,7 @@ fn lookup(from: usize) -> Scenario<Timed> {
     })
     .thread(move |timed| find(&timed.filter, x))
     .thread(move |timed| {
-        timed.filter.relocate(x, 1, from);
+        timed.filter.relocate_seen(x, 1, from);
         0_usize
     })
     .thread(move |timed| {
@@ -159,7 +159,7 @@ fn unrecorded() -> Scenario<Timed> {
         Timed::new(LENGTH - 1, &[&[(y, 1)], &[]])
     })
     .thread(move |timed| {
-        timed.filter.insert(x).expect("there is room");
+        timed.filter.try_insert(x).expect("there is room");
         assert!(timed.filter.begin_epoch() && timed.filter.begin_epoch());
         timed.tick_at(TTL - 5)
     })

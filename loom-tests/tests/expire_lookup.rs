@@ -19,7 +19,7 @@ fn replaced() -> Expires {
     })
     .thread(move |filter| find(filter, x))
     .thread(move |filter| {
-        filter.insert(x).expect("there is room");
+        filter.try_insert(x).expect("there is room");
         filter.advance()
     })
     .law(move |filter, _| assert_eq!(filter.ages_at_rest(x), [1], "{REST}"))
@@ -110,7 +110,7 @@ fn moved(from: usize) -> Expires {
     let name = format!("lookup, move {}, refresh", direction(from));
     Scenario::new(&name, move || Expiring::new(1, &one(from, &[(x, 0)])))
         .thread(move |filter| find(filter, x))
-        .thread(move |filter| filter.relocate(x, 0, from))
+        .thread(move |filter| filter.relocate_seen(x, 0, from))
         .thread(move |filter| filter.refresh(x) == Ok(true))
         .law(move |filter, _| assert_eq!(youngest(filter, x), Some(0), "{REST}"))
         .mains(&[0])

@@ -33,7 +33,7 @@ fn merge_while_an_epoch_begins() -> Scenario<Expiring<3, 2>> {
     .thread(move |filter| filter.merge(&Expiring::new(2, &one(P, &[(x, 0)])).scanned()))
     .thread(move |filter| {
         let begun = filter.advance();
-        filter.insert(y).expect("there is room");
+        filter.try_insert(y).expect("there is room");
         begun
     })
     .law(move |filter, _| {
@@ -80,7 +80,7 @@ fn move_beside_a_merge(from: usize) -> Scenario<Expiring<2>> {
     })
     .thread(move |filter| merged(filter, x))
     .thread(move |filter| {
-        let moved = filter.relocate(x, 1, from);
+        let moved = filter.relocate_seen(x, 1, from);
         filter.advance();
         moved
     })

@@ -17,7 +17,7 @@ fn beside_a_move(from: usize) -> Expires {
     let x = even(0);
     let name = format!("refresh, a step, lookup, move {}", direction(from));
     Scenario::new(&name, move || Expiring::new(1, &one(from, &[(x, 0)])))
-        .thread(move |filter| filter.relocate(x, 0, from))
+        .thread(move |filter| filter.relocate_seen(x, 0, from))
         .thread(move |filter| {
             assert_eq!(filter.refresh(x), Ok(true), "{PRESENT}");
             filter.advance();
@@ -55,7 +55,7 @@ fn over_a_wrap() -> Expires {
         for _ in 0..3 {
             filter.advance();
         }
-        filter.insert(x).is_ok()
+        filter.insert(x)
     })
     .law(move |filter, _| assert_eq!(youngest(filter, x), Some(0), "{OLDER}"))
     .outcomes(&[[0, 1], [1, 1]])
@@ -71,7 +71,7 @@ fn while_a_step_begins() -> Expires {
     .thread(move |filter| filter.refresh(x) == Ok(true))
     .thread(move |filter| {
         filter.advance();
-        filter.insert(y).expect("there is room");
+        filter.try_insert(y).expect("there is room");
         filter.contains(x)
     })
     .law(move |filter, results| {
@@ -94,7 +94,7 @@ fn beside_a_mark() -> Expires {
         // The refresh has yielded, to let the owner of the mark finish.
         thread::yield_now();
         filter.begin_epoch();
-        filter.insert(y).expect("there is room beside its copy");
+        filter.try_insert(y).expect("there is room beside its copy");
         filter.contains(x)
     })
     .law(move |filter, results| {
@@ -115,7 +115,7 @@ fn absent_beside_a_move(from: usize) -> Expires {
             assert_eq!(filter.refresh(x), Ok(true), "{PRESENT}");
             true
         })
-        .thread(move |filter| filter.relocate(x, 1, from))
+        .thread(move |filter| filter.relocate_seen(x, 1, from))
         .law(move |filter, _| assert_eq!(youngest(filter, x), Some(0), "{REST}"))
         .outcomes(&[[1, 1]])
 }
@@ -131,7 +131,7 @@ fn replaced() -> Expires {
         true
     })
     .thread(move |filter| {
-        filter.insert(x).expect("there is room");
+        filter.try_insert(x).expect("there is room");
         filter.advance()
     })
     .law(move |filter, _| assert!(is_live(filter, x), "{LIVE}"))

@@ -18,7 +18,7 @@ fn window() -> Expires {
     })
     .thread(move |filter| find(filter, x))
     .thread(move |filter| {
-        filter.insert(x).expect("there is room");
+        filter.try_insert(x).expect("there is room");
         assert!(filter.remove(x), "{PRESENT}");
         true
     })
@@ -37,7 +37,7 @@ fn window_beside_a_mark(moves: bool) -> Expires {
     })
     .thread(move |filter| find(filter, x))
     .thread(move |filter| {
-        filter.insert(x).expect("there is room");
+        filter.try_insert(x).expect("there is room");
         assert!(filter.remove(x), "{PRESENT}");
         true
     })
@@ -60,7 +60,7 @@ fn oldest(from: usize, moved: u64) -> Expires {
         find(filter, x)
     })
     .thread(move |filter| {
-        filter.relocate(x, 1 - moved, from);
+        filter.relocate_seen(x, 1 - moved, from);
         0_usize
     })
     .law(move |filter, _| assert_eq!(filter.ages_at_rest(x), [1], "{REST}"))
@@ -80,7 +80,7 @@ fn in_both() -> Expires {
         find(filter, x)
     })
     .thread(move |filter| {
-        filter.relocate(x, 0, Q);
+        filter.relocate_seen(x, 0, Q);
         0_usize
     })
     .law(move |filter, _| assert_eq!(filter.ages_at_rest(x), [1], "{REST}"))
@@ -139,7 +139,7 @@ fn late_for_the_words() -> Scenario<Expiring<2, 2>> {
     .thread(move |filter| {
         filter.advance();
         filter.advance();
-        filter.insert(x).is_ok()
+        filter.insert(x)
     })
     .law(move |filter, _| assert_eq!(filter.ages_at_rest(x), [0], "{LEFT}"))
     .outcomes(&[[1, 1]])
@@ -202,7 +202,7 @@ fn replaced() -> Expires {
         true
     })
     .thread(move |filter| {
-        filter.insert(x).expect("there is room");
+        filter.try_insert(x).expect("there is room");
         filter.advance()
     })
     .law(move |filter, _| assert!(youngest(filter, x) <= Some(1), "{REST}"))

@@ -39,7 +39,7 @@ fn two_add(x: Item, is_moved: bool) -> Expires {
         .thread(move |filter| {
             let changed = unite(filter, 1, x);
             if is_moved {
-                filter.relocate(x, NOW, P);
+                filter.relocate_seen(x, NOW, P);
             }
             changed
         })
@@ -103,7 +103,7 @@ fn beside_a_move(from: usize, seen: u64) -> Expires {
     let name = format!("union of two copies, move {direction} of one of age {age}");
     Scenario::new(&name, move || Expiring::new(NOW, &one(from, &[(x, seen)])))
         .thread(move |filter| unite(filter, 2, x))
-        .thread(move |filter| filter.relocate(x, seen, from))
+        .thread(move |filter| filter.relocate_seen(x, seen, from))
         .law(move |filter, results| {
             let ages = filter.ages_at_rest(x);
             assert!(ages.len() >= 2 && ages[1] == 0, "{LOST}");
@@ -140,7 +140,7 @@ fn of_what_moves(from: usize) -> Expires {
         assert_eq!(ages, [0], "{OLD}");
         changed
     })
-    .thread(move |filter| filter.relocate(x, NOW, from))
+    .thread(move |filter| filter.relocate_seen(x, NOW, from))
     .law(move |filter, _| assert_eq!(filter.ages_at_rest(x), [0], "{REST}"))
     .mains(&[0])
     .loads_only()
@@ -203,7 +203,7 @@ fn while_an_epoch_begins() -> Expires {
     .thread(move |filter| unite(filter, 1, x))
     .thread(move |filter| {
         filter.advance();
-        filter.insert(y).expect("there is room");
+        filter.try_insert(y).expect("there is room");
         filter.contains(x)
     })
     .law(move |filter, results| {
@@ -227,7 +227,7 @@ fn over_a_wrap() -> Scenario<Expiring<2, 2>> {
             for _ in 0..2 {
                 filter.advance();
             }
-            filter.insert(x) == Ok(())
+            filter.insert(x)
         })
         .law(move |filter, _| {
             for _ in 0..Expiring::<2, 2>::OLDEST {

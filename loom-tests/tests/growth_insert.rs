@@ -41,7 +41,7 @@ fn stale_insert(times: u32) -> Growth {
         }
         true
     })
-    .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
+    .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
     .outcomes(&[[1, 1]])
 }
 
@@ -65,8 +65,8 @@ fn stale_move(from: usize, buckets: &'static [usize], times: u32) -> Growth {
             true
         })
         .law(move |filter, _| {
-            assert_eq!(filter.grown_at_rest().len(), 1, "copies at rest");
-            assert_eq!(filter.grown_at_rest()[0].0, other(from), "the move is done");
+            assert_eq!(filter.at_rest().len(), 1, "copies at rest");
+            assert_eq!(filter.at_rest()[0].0, other(from), "the move is done");
         })
         .outcomes(&[[1, 1]])
 }
@@ -82,10 +82,10 @@ fn on_demand() -> Growth {
         })
         .law(move |filter, _| {
             for item in residents().into_iter().chain([new]) {
-                assert_eq!(filter.copies_when_grown(item), 1, "copies at rest");
+                assert_eq!(filter.copies_at_rest(item), 1, "copies at rest");
             }
             filter.finish_growth();
-            assert_eq!(filter.grown_at_rest().len(), 5, "after the splits");
+            assert_eq!(filter.at_rest().len(), 5, "after the splits");
         })
         .outcomes(&[[1, 1]])
 }
@@ -98,10 +98,10 @@ fn two_on_demand() -> Growth {
         .thread(move |filter| insert_and_find(filter, new[1]))
         .law(move |filter, _| {
             for item in residents().into_iter().chain(new) {
-                assert_eq!(filter.copies_when_grown(item), 1, "copies at rest");
+                assert_eq!(filter.copies_at_rest(item), 1, "copies at rest");
             }
             filter.finish_growth();
-            assert_eq!(filter.grown_at_rest().len(), 6, "after the splits");
+            assert_eq!(filter.at_rest().len(), 6, "after the splits");
         })
         .mains(&[0])
         .large()
@@ -140,10 +140,10 @@ fn without_memory() -> Growth {
         })
         .law(move |filter, results| {
             for item in residents() {
-                assert_eq!(filter.copies_when_grown(item), 1, "copies at rest");
+                assert_eq!(filter.copies_at_rest(item), 1, "copies at rest");
             }
-            assert_eq!(filter.copies_when_grown(new[0]), results[0], "{TRACE}");
-            assert_eq!(filter.copies_when_grown(new[1]), 1, "copies at rest");
+            assert_eq!(filter.copies_at_rest(new[0]), results[0], "{TRACE}");
+            assert_eq!(filter.copies_at_rest(new[1]), 1, "copies at rest");
         })
         .large()
         .large()
@@ -171,10 +171,10 @@ fn path(splits: &'static [(usize, u32)]) -> Growth {
         true
     })
     .law(move |filter, results| {
-        assert_eq!(filter.copies_when_grown(last), 1, "copies at rest");
-        assert_eq!(filter.copies_when_grown(first), 1, "copies at rest");
+        assert_eq!(filter.copies_at_rest(last), 1, "copies at rest");
+        assert_eq!(filter.copies_at_rest(first), 1, "copies at rest");
         assert_eq!(
-            filter.copies_when_grown(new),
+            filter.copies_at_rest(new),
             results[0],
             "new item at rest"
         );
@@ -206,7 +206,7 @@ fn search_in_a_plane() -> Growth {
             true
         })
         .law(move |filter, _| {
-            assert_eq!(filter.grown_at_rest().len(), 7, "copies at rest");
+            assert_eq!(filter.at_rest().len(), 7, "copies at rest");
             assert_eq!(filter.level(), 1, "there was room");
         })
         .mains(&[0])

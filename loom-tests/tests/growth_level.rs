@@ -31,10 +31,10 @@ fn two_splitters(lead: usize, with_lookup: bool) -> Growth {
             0_usize
         })
         .law(move |filter, _| {
-            assert_eq!(filter.grown_at_rest().len(), 2, "copies at rest");
+            assert_eq!(filter.at_rest().len(), 2, "copies at rest");
             filter.finish_growth();
             assert_eq!(filter.level(), 1, "the level is complete");
-            assert_eq!(filter.grown_at_rest().len(), 2, "copies at rest");
+            assert_eq!(filter.at_rest().len(), 2, "copies at rest");
         })
         .mains(&[0]);
     if !with_lookup {
@@ -82,7 +82,7 @@ fn two_parts() -> Growth {
         })
         .law(|filter, _| {
             assert_eq!(filter.level(), 1, "the level is complete");
-            assert_eq!(filter.grown_at_rest().len(), 2, "copies at rest");
+            assert_eq!(filter.at_rest().len(), 2, "copies at rest");
         })
         .large()
         .outcomes(&[[0, 0, 1]])
@@ -108,7 +108,7 @@ fn last_part() -> Growth {
             assert_eq!(filter.level(), 1, "the level is complete");
             find(filter, x)
         })
-        .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
         .outcomes(&[[0, 1]])
 }
 
@@ -135,7 +135,7 @@ fn first_segment() -> Growth {
             0_usize
         })
         .thread(move |filter| find(filter, x))
-        .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
         .outcomes(&[[0, 0, 1]])
 }
 
@@ -172,11 +172,11 @@ fn uneven_planes(removes: bool) -> Growth {
         })
         .law(move |filter, _| {
             assert_eq!(
-                filter.copies_when_grown(x),
+                filter.copies_at_rest(x),
                 usize::from(!removes),
                 "x at rest"
             );
-            assert_eq!(filter.copies_when_grown(y), 1, "y at rest");
+            assert_eq!(filter.copies_at_rest(y), 1, "y at rest");
         })
         .mains(&[0])
         .large()
@@ -206,8 +206,8 @@ fn two_pairs() -> Growth {
         0_usize
     })
     .law(move |filter, _| {
-        assert_eq!(filter.copies_when_grown(x), 1, "copies at rest");
-        assert_eq!(filter.copies_when_grown(y), 1, "copies at rest");
+        assert_eq!(filter.copies_at_rest(x), 1, "copies at rest");
+        assert_eq!(filter.copies_at_rest(y), 1, "copies at rest");
     })
     .mains(&[0])
     .large()
@@ -233,7 +233,7 @@ fn count(residents: [usize; 2], buckets: &'static [usize], from: Option<usize>) 
             split(filter, x, buckets, 0);
             0_usize
         })
-        .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), copies, "at rest"))
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), copies, "at rest"))
         .mains(&[1])
         .large()
         .outcomes(&[[copies, 0]]);
@@ -263,7 +263,7 @@ fn unique(present: bool, uniques: usize) -> Growth {
         .law(move |filter, results| {
             let inserted = results[0] + results.get(2).unwrap_or(&0);
             assert_eq!(inserted, usize::from(!present), "exactly one inserts");
-            assert_eq!(filter.copies_when_grown(x), 1, "copies at rest");
+            assert_eq!(filter.copies_at_rest(x), 1, "copies at rest");
         });
     if uniques == 2 {
         scenario.thread(insert).mains(&[0]).large()

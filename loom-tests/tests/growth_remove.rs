@@ -29,7 +29,7 @@ fn removes(bucket: usize, times: u32) -> Growth {
     })
     .law(move |filter, results| {
         assert_eq!(results[0] + results[1], 1, "{ONCE}");
-        assert_eq!(filter.copies_when_grown(x), 0, "{ONCE}");
+        assert_eq!(filter.copies_at_rest(x), 0, "{ONCE}");
     })
     .mains(&[0, 2])
     .outcomes(&[[0, 1, 0], [1, 0, 0]])
@@ -53,7 +53,7 @@ fn move_and_remove(from: usize, bucket: usize) -> Growth {
             filter.split(x, bucket, 0);
             0_usize
         })
-        .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 0, "{ONCE}"))
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 0, "{ONCE}"))
         .mains(&[0])
         .large()
         .outcomes(&[[1, 0, 0]])
@@ -73,7 +73,7 @@ fn mover_that_splits(from: usize) -> Growth {
         })
         .law(move |filter, results| {
             assert_eq!(results[0], 1, "{PRESENT}");
-            assert_eq!(filter.copies_when_grown(x), 0, "{ONCE}");
+            assert_eq!(filter.copies_at_rest(x), 0, "{ONCE}");
         })
         .large()
         .outcomes(&[[1, 0]])
@@ -87,7 +87,7 @@ fn reinsert(bucket: usize) -> Growth {
     remove_and_reinsert(
         Growth::new(&name, move || growing(bucket, &[x], 1)),
         x,
-        Growing::copies_when_grown,
+        Growing::copies_at_rest,
         move |filter| split(filter, x, &[bucket], 0),
     )
 }
@@ -103,7 +103,7 @@ fn window() -> Growth {
     second_copy(
         Growth::new("two removes, insert into Q, both split", both_split),
         x,
-        Growing::copies_when_grown,
+        Growing::copies_at_rest,
     )
 }
 
@@ -117,7 +117,7 @@ fn two_movers(from: [usize; 2], residents: [usize; 2]) -> Growth {
         Growth::new(&name, setup),
         x,
         copies,
-        Growing::copies_when_grown,
+        Growing::copies_at_rest,
         move |filter| {
             filter.relocate(x, from[0]);
         },
@@ -142,8 +142,8 @@ fn two_splitters() -> Growth {
     .thread(splits)
     .thread(move |filter| filter.remove(x))
     .law(move |filter, _| {
-        assert_eq!(filter.copies_when_grown(x), 1, "{ONCE}");
-        assert_eq!(filter.copies_when_grown(y), 2, "{ONCE}");
+        assert_eq!(filter.copies_at_rest(x), 1, "{ONCE}");
+        assert_eq!(filter.copies_at_rest(y), 2, "{ONCE}");
     })
     .mains(&[0, 2])
     .large()

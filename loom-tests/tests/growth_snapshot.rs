@@ -72,7 +72,7 @@ fn copies_come_and_go(ahead: usize, chunk: usize) -> Growth {
             filter.insert_into(x, Q);
             usize::from(filter.remove(x))
         })
-        .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
         .outcomes(&[[1, 1], [2, 1]])
 }
 
@@ -90,7 +90,7 @@ fn copies_come_and_go_while_swept(ahead: usize) -> Growth {
             filter.finish_growth();
             0_usize
         })
-        .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
         .mains(&[0, 1])
         .large()
         .outcomes(&[[1, 1, 0], [2, 1, 0]])

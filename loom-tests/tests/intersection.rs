@@ -222,7 +222,7 @@ fn while_split(bucket: usize) -> Growth {
             0_usize
         })
         .law(move |filter, results| {
-            let copies = filter.copies_when_grown(x);
+            let copies = filter.copies_at_rest(x);
             assert!(results[0] == 1 && copies >= 1, "{LOST}");
             assert!(copies == 1, "{LEFT}");
         })
@@ -247,7 +247,7 @@ fn goes_while_split(from: usize) -> Growth {
             split(filter, x, &[from], 0);
             0_usize
         })
-        .law(move |filter, _| assert!(filter.copies_when_grown(x) == 0, "{LEFT}"))
+        .law(move |filter, _| assert!(filter.copies_at_rest(x) == 0, "{LEFT}"))
         .loads_only()
         .large()
         .outcomes(&[[0, 0]])

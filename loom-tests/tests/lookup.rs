@@ -19,7 +19,7 @@ fn moves(from: usize, times: usize) -> Scenario {
     .law(move |filter, _| {
         assert_eq!(filter.copies_at_rest(x), 1, "copies at rest");
         assert_eq!(
-            filter.conservative_lookups(),
+            filter.stats().conservative_lookups,
             0,
             "the lookup needed no more attempts"
         );

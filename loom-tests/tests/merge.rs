@@ -100,7 +100,7 @@ fn copies_come_and_go(chunk: usize) -> Growth {
             filter.insert_into(x, Q);
             usize::from(filter.remove(x))
         })
-        .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
         .outcomes(&[[1, 1], [2, 1]])
 }
 

@@ -47,7 +47,7 @@ fn lookup(low: u64, bucket: usize, times: u32) -> OneSlot {
             }
             true
         })
-        .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
         .outcomes(&[[1, 1]])
 }
 
@@ -63,8 +63,8 @@ fn move_and_split(from: usize, bucket: usize) -> OneSlot {
         })
         .thread(move |filter| split(filter, x, &[bucket], 0))
         .law(move |filter, _| {
-            assert_eq!(filter.grown_at_rest().len(), 1, "copies at rest");
-            assert_eq!(filter.grown_at_rest()[0].0, other(from), "the move is done");
+            assert_eq!(filter.at_rest().len(), 1, "copies at rest");
+            assert_eq!(filter.at_rest()[0].0, other(from), "the move is done");
         })
         .mains(&[0])
         .large()
@@ -81,7 +81,7 @@ fn insert() -> OneSlot {
             find(filter, x)
         })
         .thread(move |filter| split(filter, x, &[Q], 0))
-        .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
         .outcomes(&[[1, 1]])
 }
 
@@ -99,10 +99,10 @@ fn inserts_on_demand() -> OneSlot {
         .thread(move |filter| insert(filter, new[1]))
         .law(move |filter, _| {
             for item in [a, b].into_iter().chain(new) {
-                assert_eq!(filter.copies_when_grown(item), 1, "copies at rest");
+                assert_eq!(filter.copies_at_rest(item), 1, "copies at rest");
             }
             filter.finish_growth();
-            assert_eq!(filter.grown_at_rest().len(), 4, "after the splits");
+            assert_eq!(filter.at_rest().len(), 4, "after the splits");
         })
         .mains(&[0])
         .large()
@@ -123,7 +123,7 @@ fn removes(bucket: usize) -> OneSlot {
         })
         .law(move |filter, results| {
             assert_eq!(results[0] + results[1], 1, "{ONCE}");
-            assert_eq!(filter.copies_when_grown(x), 0, "{ONCE}");
+            assert_eq!(filter.copies_at_rest(x), 0, "{ONCE}");
         })
         .mains(&[0, 2])
         .outcomes(&[[0, 1, 0], [1, 0, 0]])
@@ -143,7 +143,7 @@ fn remove_and_move(from: usize) -> OneSlot {
             filter.relocate(x, from);
             0_usize
         })
-        .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 0, "{ONCE}"))
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 0, "{ONCE}"))
         .outcomes(&[[1, 0]])
 }
 
@@ -165,7 +165,7 @@ fn uniques(name: &str, resident: Option<Item>, third: fn(&Growing<1>, Item)) -> 
         .thread(insert)
         .law(move |filter, results| {
             assert_eq!(results[0] + results[2], 1, "{WINNER}");
-            assert_eq!(filter.copies_when_grown(x), 1, "copies at rest");
+            assert_eq!(filter.copies_at_rest(x), 1, "copies at rest");
         })
         .mains(&[0])
         .large()
@@ -186,7 +186,7 @@ fn uniques_and_move(from: usize) -> OneSlot {
         })
         .law(move |filter, results| {
             assert_eq!(results[0] + results[1], 1, "{WINNER}");
-            assert_eq!(filter.copies_when_grown(x), 1, "copies at rest");
+            assert_eq!(filter.copies_at_rest(x), 1, "copies at rest");
         })
         .outcomes(&[[0, 1], [1, 0]])
 }

@@ -79,7 +79,7 @@ fn moved(bucket: usize, steps: usize) -> Expires {
     let x = even(0);
     dying(1, bucket, ALL, steps)
         .thread(move |all| {
-            all.of(0).relocate(x, 0, bucket);
+            all.of(0).relocate_seen(x, 0, bucket);
             0_usize
         })
         .law(move |all, _| {
@@ -114,7 +114,7 @@ fn repaired_late() -> Expires {
     })
     .thread(move |all| {
         assert!(all.of(1).begin_epoch());
-        all.of(1).insert(x).expect("there is room");
+        all.of(1).try_insert(x).expect("there is room");
         for bucket in ENDS {
             all.die_withholding(1, (x, 4), bucket, ALL, 3);
         }

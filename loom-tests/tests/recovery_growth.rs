@@ -91,11 +91,11 @@ fn begun_by_the_dead() -> Growth {
         })
         .thread(move |all| {
             all.of(2).begin_level(0);
-            all.of(2).split(x, Q, 0);
+            all.of(2).split_begun(x, Q, 0);
             find(all.of(2), x)
         })
         .thread(move |all| {
-            all.of(0).split(x, Q, 0);
+            all.of(0).split_begun(x, Q, 0);
             find(all.of(0), x)
         })
         .law(move |all, _| {
@@ -137,7 +137,7 @@ fn moved(from: usize, splits: usize, steps: usize) -> Growth {
         })
         .thread(move |all| {
             all.of(0).begin_level(0);
-            all.of(0).split(x, splits, 0);
+            all.of(0).split_begun(x, splits, 0);
             0_usize
         })
         .thread(move |all| {
@@ -218,7 +218,7 @@ fn scan_that_starts_again() -> Growth {
         })
         .thread(move |all| {
             all.of(1).begin_level(0);
-            all.of(1).split(y, 2, 0);
+            all.of(1).split_begun(y, 2, 0);
             all.of(1).relocate(x, 1);
             0_usize
         })

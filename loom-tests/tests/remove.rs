@@ -156,7 +156,7 @@ fn ghost(from: usize) -> Scenario {
     .law(move |filter, _| {
         assert_eq!(filter.copies_at_rest(x), 0, "{ONCE}");
         assert_eq!(
-            filter.conservative_lookups(),
+            filter.stats().conservative_lookups,
             0,
             "the lookup needed no more attempts"
         );

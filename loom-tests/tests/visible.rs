@@ -93,7 +93,7 @@ fn split(low: u64, bucket: usize) -> Growth {
             filter.split(x, bucket, 0);
             true
         })
-        .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
         .outcomes(&[[0, 1, 1], [1, 1, 1]])
 }
 

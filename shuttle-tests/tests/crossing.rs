@@ -111,7 +111,7 @@ fn crossing(levels: u32) -> impl Fn(&Seen) {
             .chain(new)
             .map(|item| item.fingerprint())
             .collect();
-        let found = filter.grown_at_rest();
+        let found = filter.at_rest();
         let found: Vec<u64> = found.iter().map(|resident| resident.1).collect();
         assert_eq!(found.len(), expected.len(), "{REST}");
         assert_eq!(BTreeSet::from_iter(found), expected, "{REST}");

@@ -133,7 +133,7 @@ fn growth(memory: bool) -> impl Fn(&Seen) {
         let mut present = residents;
         present.extend(left.into_iter().flat_map(|left| left.items));
         present.extend((unique == 1).then_some(wanted));
-        let found = filter.grown_at_rest();
+        let found = filter.at_rest();
         let found: Vec<u64> = found.iter().map(|resident| resident.1).collect();
         let expected: BTreeSet<u64> = present.iter().map(|item| item.fingerprint()).collect();
         assert_eq!(found.len(), expected.len(), "{REST}");

@@ -8,20 +8,25 @@ mod expiring;
 
 pub use expiring::{ExpiringProcess, ExpiringProcesses, STEPS_OF_WITHHOLD, Withholds};
 
-use super::{Item, Small, growth::PHASE_BITS as GROWS, hop, put, snapshot};
+use super::{Filter, Item, Small, growth::PHASE_BITS as GROWS};
 use crate::{
-    error::InsertError,
     fault::{self, Fault, faulty},
     memory::{Members, Memory, Seat},
     raw::{
-        RawFilter,
-        crew::{Crew, Hand, Repaired, TakenLine},
+        Now, RawFilter,
+        crew::{Repaired, TakenLine},
         moves::{Fill, Hop},
         shared::SharedPlace,
     },
     step::Step,
     sync::{self, AtomicU64, Ordering},
-    table::{Levels, layout::Shared, word::Bucket},
+    table::{
+        Levels,
+        entry::Entry,
+        layout::{Layout, Shared},
+        time::Moment,
+        word::Bucket,
+    },
 };
 use std::{ops::Range, sync::Arc};
 
@@ -29,10 +34,22 @@ pub use crate::raw::moves::stopped::{STEPS, STEPS_OF_PATH};
 
 /// The processes of a model, by their numbers.
 #[expect(missing_debug_implementations, reason = "models show words")]
-pub struct Processes<const PHASE_BITS: u32 = 0> {
-    filters: Vec<Process<PHASE_BITS>>,
+pub struct Group<L: Layout> {
+    filters: Vec<Filter<Shared<L>>>,
     locks: Arc<Locks>,
 }
+
+/// Processes whose filter does not forget. With a phase it can grow.
+pub type Processes<const PHASE_BITS: u32 = 0> = Group<Small<2, PHASE_BITS>>;
+
+/// Processes whose filter can grow.
+pub type GrowingProcesses = Processes<GROWS>;
+
+/// The filter of one process.
+pub type Process<const PHASE_BITS: u32 = 0> = Filter<Shared<Small<2, PHASE_BITS>>>;
+
+/// The filter of one process, which can grow.
+pub type GrowingProcess = Process<GROWS>;
 
 /// What the locks of the processes say: 0 while one lives.
 struct Locks(Vec<AtomicU64>);
@@ -74,96 +91,41 @@ impl Locks {
     }
 }
 
-/// The filter of one process.
-#[expect(missing_debug_implementations, reason = "models show words")]
-pub struct Process<const PHASE_BITS: u32 = 0>(RawFilter<Shared<Small<2, PHASE_BITS>>>);
-
-/// Processes whose filter can grow.
-pub type GrowingProcesses = Processes<GROWS>;
-
-/// One of these processes.
-pub type GrowingProcess = Process<GROWS>;
-
-impl<const PHASE_BITS: u32> Process<PHASE_BITS> {
-    /// `CuckooFilter::contains`.
-    pub fn contains(&self, item: Item) -> bool {
-        self.0.contains(item.0)
-    }
-
-    /// `CuckooFilter::insert`.
-    pub fn insert(&self, item: Item) -> bool {
-        self.0.insert(item.0).is_ok()
-    }
-
-    /// `CuckooFilter::insert_unique`.
-    ///
-    /// # Errors
-    ///
-    /// As `CuckooFilter::insert_unique`.
-    pub fn insert_unique(&self, item: Item) -> Result<bool, InsertError> {
-        self.0.insert_unique(item.0)
-    }
-
+impl<L: Layout> Filter<Shared<L>> {
     /// A scan that ends before its first chunk.
     pub fn begin_and_end_scan(&self) {
         let place = self.0.place().expect("a seat");
         place.expect("processes share it").end();
     }
 
-    /// As `CuckooFilter::write_to`. Returns the number of copies of each item in the snapshot.
-    pub fn scan<const ITEMS: usize>(&self, items: [Item; ITEMS]) -> [usize; ITEMS] {
-        snapshot::scan(&self.0, items)
+    fn line(&self) -> TakenLine<'_> {
+        let crew = self.0.crew().expect("processes share it");
+        crew.line().expect("a line")
     }
+}
 
-    /// `CuckooFilter::remove`.
-    pub fn remove(&self, item: Item) -> bool {
-        self.0.remove(item.0)
-    }
-
-    /// What an intersection does for one item, if the other filter has `there` copies.
-    pub fn lower(&self, item: Item, there: usize) {
-        snapshot::lower(&self.0, item, there);
-    }
-
+impl<const PHASE_BITS: u32> Process<PHASE_BITS> {
     /// Relocates a copy of `item`. False if the move was given up.
     pub fn relocate(&self, item: Item, from: usize) -> bool {
-        self.0
-            .move_by(
-                &self.line().for_moves(),
-                Hand::First,
-                hop(item, from),
-                false,
-                Fill::Hole,
-            )
-            .is_some()
+        self.relocate_entry(item.hop(item.entry(), from))
     }
 
     /// Relocates each item out of the bucket given with it, in this order. Every item except the
     /// first moves into the slot that the one before has left. False if one of them was given up.
     pub fn relocate_path(&self, path: &[(Item, usize)]) -> bool {
-        let hops: Vec<Hop> = path.iter().map(|&(item, from)| hop(item, from)).collect();
+        let hops = path
+            .iter()
+            .map(|&(item, from)| item.hop(item.entry(), from))
+            .collect::<Vec<_>>();
         self.0
             .relocate(&self.line().for_moves(), hops.into_iter(), Fill::Hole)
-    }
-
-    fn line(&self) -> TakenLine<'_> {
-        self.crew().line().expect("a line")
-    }
-
-    fn crew(&self) -> &Crew {
-        self.0.crew().expect("processes share it")
     }
 }
 
 impl GrowingProcess {
-    /// Begins the level after `level`, unless it has begun.
-    pub fn begin_level(&self, level: u32) {
-        self.0.table.begin_level(level).expect("a few words");
-    }
-
     /// Splits the word of `item` in `bucket` from `level` to the next one. False if that has not
     /// begun.
-    pub fn split(&self, item: Item, bucket: usize, level: u32) -> bool {
+    pub fn split_begun(&self, item: Item, bucket: usize, level: u32) -> bool {
         let table = &self.0.table;
         let has_begun = table.is_growing(level);
         if has_begun {
@@ -172,19 +134,9 @@ impl GrowingProcess {
         has_begun
     }
 
-    /// `CuckooFilter::finish_growth`.
-    pub fn finish_growth(&self) {
-        self.0.table.finish_level();
-    }
-
     /// True if a process that opens the filter would refuse what is said of its growth.
     pub fn has_wrong_progress(&self) -> bool {
         self.0.table.wrong_progress().is_some()
-    }
-
-    /// The number of complete levels, which the process learns from the others.
-    pub fn level(&self) -> u32 {
-        self.0.table.level()
     }
 }
 
@@ -237,7 +189,7 @@ impl Processes {
     /// Processes with a filter in which each bucket holds the given items.
     pub fn new(processes: usize, residents: &[&[Item]]) -> Self {
         let words = sync::zeroed(64).expect("a few bytes");
-        Self::on(Arc::new(words), processes, residents, 0)
+        Self::with(Arc::new(words), processes, residents, 0)
     }
 }
 
@@ -246,7 +198,7 @@ impl GrowingProcesses {
     /// `levels` times.
     pub fn growing(processes: usize, residents: &[&[Item]], levels: u32) -> Self {
         let words = sync::zeroed(128).expect("a few bytes");
-        Self::on(Arc::new(words), processes, residents, levels)
+        Self::with(Arc::new(words), processes, residents, levels)
     }
 
     /// The same, where words have memory only after they are committed.
@@ -255,13 +207,13 @@ impl GrowingProcesses {
             words: sync::zeroed(128).expect("a few bytes"),
             end: AtomicU64::new(0),
         };
-        Self::on(Arc::new(late), processes, residents, levels)
+        Self::with(Arc::new(late), processes, residents, levels)
     }
 
     /// The process commits the segment of the level after `level`, and dies before it says that the
     /// segment is in use.
     pub fn die_in_begin(&self, process: usize, level: u32) {
-        let progress = self.filters[process].0.table.progress();
+        let progress = self.of(process).0.table.progress();
         let progress = progress.expect("processes share it");
         let number = level as usize + 1;
         if fault::is(Fault::PublishBeforeCommit) {
@@ -274,31 +226,105 @@ impl GrowingProcesses {
 }
 
 impl<const PHASE_BITS: u32> Processes<PHASE_BITS> {
-    fn on(memory: Arc<dyn Memory>, processes: usize, residents: &[&[Item]], more: u32) -> Self {
+    fn with(memory: Arc<dyn Memory>, processes: usize, residents: &[&[Item]], more: u32) -> Self {
+        let levels = Levels { first: 0, more };
+        let all = Self::on(memory, processes, residents.len(), levels, 0);
+        all.of(0)
+            .fill(residents, |item| (*item, item.entry()), Bucket::plus);
+        all
+    }
+
+    /// The process makes the first `steps` steps of a move, and dies.
+    pub fn die_in_move(&self, process: usize, item: Item, from: usize, steps: usize) {
+        self.die_moving(process, item.hop(item.entry(), from), None, steps);
+    }
+
+    /// The process makes the first `steps` steps of a move that leaves the outline of another item
+    /// where the first one was, and dies.
+    pub fn die_in_path(&self, process: usize, item: Item, from: usize, next: Item, steps: usize) {
+        let next = Some(next.entry());
+        self.die_moving(process, item.hop(item.entry(), from), next, steps);
+    }
+
+    fn die_moving(&self, process: usize, hop: Hop, next: Option<Entry>, steps: usize) {
+        self.of(process).0.stop_in_move(hop, next, steps);
+        self.die(process);
+    }
+
+    /// The process holds the stripe of the item, and dies.
+    pub fn die_in_hold(&self, process: usize, item: Item) {
+        let (raw, line) = (&self.of(process).0, self.of(process).line());
+        raw.hold_and_stop(&line.for_moves(), item.0);
+        line.stop();
+        self.die(process);
+    }
+
+    /// The process names the stripe of the item, and dies before it holds it.
+    pub fn die_before_hold(&self, process: usize, item: Item) {
+        let (raw, line) = (&self.of(process).0, self.of(process).line());
+        raw.name_and_stop(&line.for_moves(), item.0);
+        line.stop();
+        self.die(process);
+    }
+
+    /// The process holds the stripe of the item for a while. True if it was held until the end.
+    pub fn hold(&self, process: usize, item: Item) -> bool {
+        let (raw, line) = (&self.of(process).0, self.of(process).line());
+        raw.is_held_throughout(&line.for_moves(), item.0)
+    }
+
+    /// The process reserves a slot of a bucket for the item, and dies.
+    pub fn die_with_reservation(&self, process: usize, item: Item, bucket: usize) {
+        let (raw, line) = (&self.of(process).0, self.of(process).line());
+        raw.reserve_and_stop(&line, item.0, bucket);
+        line.stop();
+        self.die(process);
+    }
+
+    /// The process begins a scan, enters the first `chunks` chunks, and dies.
+    pub fn die_in_scan(&self, process: usize, chunks: usize) {
+        let raw = &self.of(process).0;
+        let place = raw.place().expect("a seat");
+        raw.frontiers
+            .register_stopped(raw.table.buckets(), None, place);
+        raw.help_scans(chunks);
+        self.die(process);
+    }
+
+    /// The words with a reservation.
+    pub fn reservations(&self) -> usize {
+        self.of(0).0.census().reservations
+    }
+
+    /// The copies of an item at rest.
+    pub fn copies(&self, item: Item) -> usize {
+        self.ages(item).len()
+    }
+}
+
+impl<L: Layout> Group<L> {
+    /// Processes with an empty filter, which do not look at the scans of each other.
+    fn on(
+        memory: Arc<dyn Memory>,
+        processes: usize,
+        buckets: usize,
+        levels: Levels,
+        oldest: u64,
+    ) -> Self {
         let locks = Locks::new(processes);
         let filter = |member: usize| {
+            let locks = locks.clone();
             let place = SharedPlace {
                 memory: memory.clone(),
                 start: 0,
                 most_members: processes,
-                members: Arc::new(Only {
-                    member,
-                    locks: locks.clone(),
-                }),
+                members: Arc::new(Only { member, locks }),
                 own: Arc::new(sync::zeroed(2).expect("a few bytes")),
             };
-            let levels = Levels { first: 0, more };
-            let raw = RawFilter::in_words(residents.len(), levels, 0, place);
-            let mut raw = raw.expect("enough words");
-            raw.frontiers.unused = true;
-            Process(raw)
+            let raw = RawFilter::in_words(buckets, levels, oldest, place);
+            Filter::unscanned(raw.expect("enough words"))
         };
-        let filters: Vec<_> = (0..processes).map(filter).collect();
-        for (bucket, items) in residents.iter().enumerate() {
-            for item in *items {
-                put(&filters[0].0, *item, bucket);
-            }
-        }
+        let filters = (0..processes).map(filter).collect();
         Self { filters, locks }
     }
 
@@ -312,66 +338,8 @@ impl<const PHASE_BITS: u32> Processes<PHASE_BITS> {
     }
 
     /// The filter of a process.
-    pub fn of(&self, process: usize) -> &Process<PHASE_BITS> {
+    pub fn of(&self, process: usize) -> &Filter<Shared<L>> {
         &self.filters[process]
-    }
-
-    /// The process makes the first `steps` steps of a move, and dies.
-    pub fn die_in_move(&self, process: usize, item: Item, from: usize, steps: usize) {
-        self.filters[process]
-            .0
-            .stop_in_move(hop(item, from), None, steps);
-        self.die(process);
-    }
-
-    /// The process makes the first `steps` steps of a move that leaves the outline of another item
-    /// where the first one was, and dies.
-    pub fn die_in_path(&self, process: usize, item: Item, from: usize, next: Item, steps: usize) {
-        let next = Some(next.entry());
-        self.filters[process]
-            .0
-            .stop_in_move(hop(item, from), next, steps);
-        self.die(process);
-    }
-
-    /// The process holds the stripe of the item, and dies.
-    pub fn die_in_hold(&self, process: usize, item: Item) {
-        let (raw, line) = (&self.filters[process].0, self.filters[process].line());
-        raw.hold_and_stop(&line.for_moves(), item.0);
-        line.stop();
-        self.die(process);
-    }
-
-    /// The process names the stripe of the item, and dies before it holds it.
-    pub fn die_before_hold(&self, process: usize, item: Item) {
-        let (raw, line) = (&self.filters[process].0, self.filters[process].line());
-        raw.name_and_stop(&line.for_moves(), item.0);
-        line.stop();
-        self.die(process);
-    }
-
-    /// The process holds the stripe of the item for a while. True if it was held until the end.
-    pub fn hold(&self, process: usize, item: Item) -> bool {
-        let (raw, line) = (&self.filters[process].0, self.filters[process].line());
-        raw.is_held_throughout(&line.for_moves(), item.0)
-    }
-
-    /// The process reserves a slot of a bucket for the item, and dies.
-    pub fn die_with_reservation(&self, process: usize, item: Item, bucket: usize) {
-        let (raw, line) = (&self.filters[process].0, self.filters[process].line());
-        raw.reserve_and_stop(&line, item.0, bucket);
-        line.stop();
-        self.die(process);
-    }
-
-    /// The process begins a scan, enters the first `chunks` chunks, and dies.
-    pub fn die_in_scan(&self, process: usize, chunks: usize) {
-        let raw = &self.filters[process].0;
-        let place = raw.place().expect("a seat");
-        raw.frontiers
-            .register_stopped(raw.table.buckets(), None, place);
-        raw.help_scans(chunks);
-        self.die(process);
     }
 
     fn die(&self, process: usize) {
@@ -380,9 +348,11 @@ impl<const PHASE_BITS: u32> Processes<PHASE_BITS> {
 
     /// Process `by` repairs what `process` has left, if that is dead, and no other process repairs it.
     pub fn repair(&self, by: usize, process: usize) -> bool {
+        let raw = &self.of(by).0;
+        let early = fault::is(Fault::RepairTrustsOldNow).then(|| raw.moment());
         let dead = self.locks.claim(process);
         if dead {
-            self.filters[by].0.repair(process);
+            raw.repair_by(process, &|| early.unwrap_or_else(|| raw.moment()));
             self.locks.end_claim(process);
         }
         dead
@@ -390,7 +360,7 @@ impl<const PHASE_BITS: u32> Processes<PHASE_BITS> {
 
     /// Repairs what is left when all threads are done, and panics if anything is left then.
     pub fn at_rest(&self, dead: &[usize]) -> Repaired {
-        let by = &self.filters[0].0;
+        let by = &self.of(0).0;
         let repair = |process: usize| {
             self.locks.claim(process);
             let repaired = by.repair(process);
@@ -414,18 +384,18 @@ impl<const PHASE_BITS: u32> Processes<PHASE_BITS> {
         done
     }
 
-    /// The words with a reservation.
-    pub fn reservations(&self) -> usize {
-        self.filters[0].0.census().reservations
-    }
-
-    /// The copies of an item at rest.
-    pub fn copies(&self, item: Item) -> usize {
-        let table = &self.filters[0].0.table;
-        let copies = item.buckets().map(|bucket| {
-            let word = table.load(Step::ReadP, item.0.fingerprint, bucket);
-            word.count(item.entry())
-        });
-        copies[0] + copies[1]
+    /// The ages of the copies of an item at rest, the youngest one first.
+    pub fn ages(&self, item: Item) -> Vec<u64> {
+        let (raw, fingerprint) = (&self.of(0).0, item.0.fingerprint);
+        let now: Now<Shared<L>> = raw.moment();
+        let mut ages = Vec::new();
+        for bucket in item.buckets() {
+            let word = raw.table.load(Step::ReadP, fingerprint, bucket);
+            let residents = word.residents(fingerprint);
+            let of_item = residents.filter(|&entry| L::fingerprint(entry) == fingerprint);
+            ages.extend(of_item.map(|entry| now.age(entry)));
+        }
+        ages.sort_unstable();
+        ages
     }
 }

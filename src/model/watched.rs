@@ -4,23 +4,19 @@
 //! before a step. Later it repeats the operation up to that step, with the words that each step met
 //! before.
 
-use super::{Item, Small, hop};
+use super::{Filter, Item, Small};
 use crate::{
     error::InsertError,
     fault::is_touched,
-    raw::{RawFilter, moves::Fill, version},
-    step::Step,
-    sync::Ordering,
+    raw::{RawFilter, version},
+    sync::{AtomicU64, Ordering},
     table::{
         Levels,
         layout::{F10x6, F12x5, F15x4, F20x3, F30x2, Growing, Layout},
         word::{Bits, Bucket, Phases},
     },
 };
-
-/// A filter in any layout, with any even number of buckets.
-#[derive(Debug)]
-pub struct Watched(Box<dyn Operations>);
+use std::rc::Rc;
 
 /// The mutable state of a filter, except for its counters of relocations and retries.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,261 +43,188 @@ pub struct WordShown {
     pub frozen: bool,
 }
 
-impl Watched {
-    /// An empty filter, or `None` if the layout does not exist. The name of a layout is the bits of
-    /// a fingerprint and the slots. `more` is the number of possible doublings of the last two.
-    pub fn new(layout: &str, buckets: usize, more: u32) -> Option<Self> {
-        fn boxed<L: Layout>(buckets: usize, levels: Levels) -> Option<Box<dyn Operations>> {
-            Some(Box::new(RawFilter::<L>::new(buckets, levels)?))
-        }
-        let fixed = Levels::FIXED;
-        let operations = match layout {
-            "8x2" => boxed::<Small<2, 0>>(buckets, fixed),
-            "8x4" => boxed::<Small<4, 0>>(buckets, fixed),
-            "10x6" => boxed::<F10x6>(buckets, fixed),
-            "12x5" => boxed::<F12x5>(buckets, fixed),
-            "15x4" => boxed::<F15x4>(buckets, fixed),
-            "20x3" => boxed::<F20x3>(buckets, fixed),
-            "30x2" => boxed::<F30x2>(buckets, fixed),
-            "8x2 growing" => boxed::<Small<2, 6>>(buckets, Levels { first: 0, more }),
-            "18x3 growing" => boxed::<Growing>(buckets, Levels { first: 9, more }),
-            _ => None,
-        };
-        operations.map(Self)
-    }
-
+/// A filter in any layout, with any even number of buckets.
+pub trait Watched: std::fmt::Debug {
     /// The item with this hash.
-    pub fn item(&self, hash: u64) -> Item {
-        self.0.item(hash)
-    }
+    fn item(&self, hash: u64) -> Item;
 
     /// Puts a copy of the item into the lowest empty slot of one of its buckets. False if the
     /// bucket is full.
-    pub fn put(&self, item: Item, bucket: usize) -> bool {
-        self.0.put(item, bucket)
-    }
+    fn put(&self, item: Item, bucket: usize) -> bool;
 
     /// `CuckooFilter::contains`.
-    pub fn contains(&self, item: Item) -> bool {
-        self.0.contains(item)
-    }
+    fn contains(&self, item: Item) -> bool;
 
     /// `CuckooFilter::count`.
-    pub fn count(&self, item: Item) -> usize {
-        self.0.count(item)
-    }
+    fn count(&self, item: Item) -> usize;
 
     /// `CuckooFilter::insert`.
     ///
     /// # Errors
     ///
     /// As `CuckooFilter::insert`.
-    pub fn insert(&self, item: Item) -> Result<(), InsertError> {
-        self.0.insert(item)
-    }
+    fn insert(&self, item: Item) -> Result<(), InsertError>;
 
     /// `CuckooFilter::remove`.
-    pub fn remove(&self, item: Item) -> bool {
-        self.0.remove(item)
-    }
+    fn remove(&self, item: Item) -> bool;
 
     /// Relocates a copy of `item`. False if the move was given up.
-    pub fn relocate(&self, item: Item, from: usize) -> bool {
-        self.0.relocate(item, from)
-    }
+    fn relocate(&self, item: Item, from: usize) -> bool;
 
     /// Begins the next level, unless it has begun. False if there is none.
-    pub fn begin_level(&self) -> bool {
-        self.0.begin_level()
-    }
+    fn begin_level(&self) -> bool;
 
     /// Brings a word from the filter's level to the next one, which was begun.
-    pub fn split(&self, plane: u64, bucket: usize) {
-        self.0.split(plane, bucket);
-    }
+    fn split(&self, plane: u64, bucket: usize);
 
     /// `CuckooFilter::finish_growth`.
-    pub fn finish_growth(&self) {
-        self.0.finish_growth();
-    }
+    fn finish_growth(&self);
 
     /// Levels that are complete.
-    pub fn doublings(&self) -> u32 {
-        self.0.doublings()
-    }
+    fn doublings(&self) -> u32;
 
     /// The level at which the filter began.
-    pub fn first_level(&self) -> u32 {
-        self.0.first_level()
-    }
+    fn first_level(&self) -> u32;
 
     /// Buckets of a plane.
-    pub fn buckets(&self) -> usize {
-        self.0.buckets()
-    }
+    fn buckets(&self) -> usize;
 
     /// The number of items.
-    pub fn len(&self) -> usize {
+    fn items(&self) -> usize {
         self.memory().len
     }
 
-    /// True if there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// All words, plane by plane.
-    pub fn words(&self) -> Vec<WordShown> {
-        self.0.words()
-    }
+    fn words(&self) -> Vec<WordShown>;
 
     /// Version and holds of each stripe.
-    pub fn versions(&self) -> Vec<(u64, u64)> {
-        let memory = self.memory();
-        memory.stripes.into_iter().map(version::parts).collect()
+    fn versions(&self) -> Vec<(u64, u64)> {
+        let stripes = self.memory().stripes.into_iter();
+        stripes.map(version::parts).collect()
     }
 
     /// The number of the word that this thread has loaded last for an update.
-    pub fn touched(&self) -> Option<usize> {
-        self.0.touched()
-    }
+    fn touched(&self) -> Option<usize>;
 
     /// The filter as it is now.
-    pub fn memory(&self) -> Memory {
-        self.0.memory()
-    }
+    fn memory(&self) -> Memory;
 
     /// Makes the filter what it was.
-    pub fn restore(&self, memory: &Memory) {
-        self.0.restore(memory);
-    }
-}
-
-/// What [`Watched`] does, in one layout.
-trait Operations {
-    fn item(&self, hash: u64) -> Item;
-    fn put(&self, item: Item, bucket: usize) -> bool;
-    fn contains(&self, item: Item) -> bool;
-    fn count(&self, item: Item) -> usize;
-    fn insert(&self, item: Item) -> Result<(), InsertError>;
-    fn remove(&self, item: Item) -> bool;
-    fn relocate(&self, item: Item, from: usize) -> bool;
-    fn begin_level(&self) -> bool;
-    fn split(&self, plane: u64, bucket: usize);
-    fn finish_growth(&self);
-    fn doublings(&self) -> u32;
-    fn first_level(&self) -> u32;
-    fn buckets(&self) -> usize;
-    fn words(&self) -> Vec<WordShown>;
-    fn touched(&self) -> Option<usize>;
-    fn memory(&self) -> Memory;
     fn restore(&self, memory: &Memory);
 }
 
-impl std::fmt::Debug for dyn Operations {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.words()).finish()
+impl dyn Watched {
+    /// An empty filter, or `None` if the layout does not exist. The name of a layout is the bits of
+    /// a fingerprint and the slots. `more` is the number of possible doublings of the last two.
+    pub fn new(layout: &str, buckets: usize, more: u32) -> Option<Rc<Self>> {
+        fn of<L: Layout>(buckets: usize, levels: Levels) -> Option<Rc<dyn Watched>> {
+            Some(Rc::new(Filter(RawFilter::<L>::new(buckets, levels)?)))
+        }
+        let fixed = Levels::FIXED;
+        match layout {
+            "8x2" => of::<Small<2, 0>>(buckets, fixed),
+            "8x4" => of::<Small<4, 0>>(buckets, fixed),
+            "10x6" => of::<F10x6>(buckets, fixed),
+            "12x5" => of::<F12x5>(buckets, fixed),
+            "15x4" => of::<F15x4>(buckets, fixed),
+            "20x3" => of::<F20x3>(buckets, fixed),
+            "30x2" => of::<F30x2>(buckets, fixed),
+            "8x2 growing" => of::<Small<2, 6>>(buckets, Levels { first: 0, more }),
+            "18x3 growing" => of::<Growing>(buckets, Levels { first: 9, more }),
+            _ => None,
+        }
     }
 }
 
 // Relaxed, wherever words and stripes are looked at or put back: one thread does all of it.
-impl<L: Layout> Operations for RawFilter<L> {
+impl<L: Layout> Watched for Filter<L> {
     fn item(&self, hash: u64) -> Item {
-        Item(self.class(hash))
+        Item(self.0.class(hash))
     }
 
     fn put(&self, item: Item, bucket: usize) -> bool {
-        let put = self
-            .table
-            .update(Step::Claim, item.0.fingerprint, bucket, |word| {
-                word.has_vacancy().then(|| word.plus(item.entry()))
-            });
-        if put {
-            self.len.add(1);
-        }
-        put
+        self.put(item, bucket, |word| word.plus(item.entry()))
     }
 
     fn contains(&self, item: Item) -> bool {
-        self.contains(item.0)
+        self.contains(item)
     }
 
     fn count(&self, item: Item) -> usize {
-        self.count(item.0)
+        self.count(item)
     }
 
     fn insert(&self, item: Item) -> Result<(), InsertError> {
-        self.insert(item.0)
+        self.try_insert(item)
     }
 
     fn remove(&self, item: Item) -> bool {
-        self.remove(item.0)
+        self.remove(item)
     }
 
     fn relocate(&self, item: Item, from: usize) -> bool {
-        self.move_resident(hop(item, from), false, Fill::Hole)
-            .is_some()
+        self.relocate_entry(item.hop(item.entry(), from))
     }
 
     fn begin_level(&self) -> bool {
-        let level = self.table.level();
-        level < self.table.levels().last() && self.table.begin_level(level).is_some()
+        let level = self.0.table.level();
+        level < self.0.table.levels().last() && self.0.table.begin_level(level).is_some()
     }
 
     fn split(&self, plane: u64, bucket: usize) {
-        self.table.split(plane, bucket, self.table.level());
+        self.0.table.split(plane, bucket, self.0.table.level());
     }
 
     fn finish_growth(&self) {
-        self.table.finish_level();
+        self.0.table.finish_level();
     }
 
     fn doublings(&self) -> u32 {
-        self.table.doublings()
+        self.0.table.doublings()
     }
 
     fn first_level(&self) -> u32 {
-        self.table.first_level()
+        self.0.table.first_level()
     }
 
     fn buckets(&self) -> usize {
-        self.table.buckets()
+        self.0.table.buckets()
     }
 
     fn words(&self) -> Vec<WordShown> {
-        let words = self.table.all_words().enumerate();
+        let words = self.0.table.all_words().enumerate();
         words
             .map(|(index, atomic)| {
                 // Relaxed: the page runs one thread at a time.
                 let bits = atomic.load(Ordering::Relaxed);
-                let made = index < self.table.buckets() || bits != 0;
-                shown(self.table.decode(Bits(bits)), made)
+                let made = index < self.0.table.buckets() || bits != 0;
+                shown(self.0.table.decode(Bits(bits)), made)
             })
             .collect()
     }
 
     fn touched(&self) -> Option<usize> {
-        self.table.all_words().position(is_touched)
+        self.0.table.all_words().position(is_touched)
     }
 
     fn memory(&self) -> Memory {
         // Relaxed: as in `words`.
-        let load = |atomic: &crate::sync::AtomicU64| atomic.load(Ordering::Relaxed);
+        let load = |atomic: &AtomicU64| atomic.load(Ordering::Relaxed);
         Memory {
-            words: self.table.all_words().map(load).collect(),
-            stripes: self.versions.atomics().iter().map(load).collect(),
-            len: self.len.slots(),
+            words: self.0.table.all_words().map(load).collect(),
+            stripes: self.0.versions.atomics().iter().map(load).collect(),
+            len: self.0.len.slots(),
         }
     }
 
     fn restore(&self, memory: &Memory) {
-        let words = self.table.all_words().zip(&memory.words);
-        for (atomic, &bits) in words.chain(self.versions.atomics().iter().zip(&memory.stripes)) {
+        let words = self.0.table.all_words().zip(&memory.words);
+        for (atomic, &bits) in words.chain(self.0.versions.atomics().iter().zip(&memory.stripes)) {
             // Relaxed: as in `words`.
             atomic.store(bits, Ordering::Relaxed);
         }
-        self.len.subtract(self.len.slots() as u64);
-        self.len.add(memory.len as u64);
+        self.0.len.subtract(self.0.len.slots() as u64);
+        self.0.len.add(memory.len as u64);
     }
 }
 

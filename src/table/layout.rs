@@ -106,7 +106,8 @@ impl<L> TimedLayout for L where
 /// The same words, in memory that processes share.
 #[cfg(feature = "shared")]
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shared<L>(std::marker::PhantomData<L>);
+#[cfg_attr(not(guira_loom), expect(unreachable_pub, reason = "models name it"))]
+pub struct Shared<L>(std::marker::PhantomData<L>);
 
 #[cfg(feature = "shared")]
 impl<L: Layout> Layout for Shared<L> {

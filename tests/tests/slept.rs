@@ -58,7 +58,7 @@ impl Call {
 
     fn make(self, filter: &Filter, item: Item) -> bool {
         let result = match self {
-            Self::Insert => filter.insert(item).map(|()| true),
+            Self::Insert => filter.try_insert(item).map(|()| true),
             Self::InsertUnique => filter.insert_unique(item),
             Self::Refresh => filter.refresh(item),
             Self::InsertOrRefresh => filter.insert_or_refresh(item).map(|_| true),
@@ -105,7 +105,7 @@ fn sleep(sleep: Sleep) -> Option<Step> {
             note.set(Some(step));
             let add = |when| {
                 if sleep.added == Some(when) {
-                    sleeper.insert(item).expect("there is room");
+                    sleeper.try_insert(item).expect("there is room");
                 }
             };
             add(Added::BeforeTheSteps);
@@ -308,7 +308,7 @@ fn a_union_counts_what_it_has_changed() {
             slept = true;
             // Tags repeat after four epochs.
             (0..3).for_each(|_| _ = sleeper.advance());
-            sleeper.insert(item).expect("there is room");
+            sleeper.try_insert(item).expect("there is room");
         }
         note.set(note.get() || step == Step::Renew);
     });

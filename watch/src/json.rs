@@ -23,7 +23,7 @@ pub(crate) fn item(item: Item, hash: u64) -> String {
 }
 
 /// The current state of the filter.
-pub(crate) fn state(filter: &Watched) -> String {
+pub(crate) fn state(filter: &dyn Watched) -> String {
     let words = list(filter.words(), |word| {
         let mut text = format!(r#"{{"slots":{:?}"#, word.slots);
         if let Some(mark) = word.mark {
@@ -51,14 +51,14 @@ pub(crate) fn state(filter: &Watched) -> String {
     format!(
         r#"{{"buckets":{},"words":{words},"versions":{versions},"len":{},"first":{},"doublings":{}}}"#,
         filter.buckets(),
-        filter.len(),
+        filter.items(),
         filter.first_level(),
         filter.doublings()
     )
 }
 
 /// The state of the filter at an earlier time.
-fn state_at(filter: &Watched, memory: &Memory) -> String {
+fn state_at(filter: &dyn Watched, memory: &Memory) -> String {
     let now = filter.memory();
     filter.restore(memory);
     let state = state(filter);
@@ -75,7 +75,7 @@ pub(crate) fn answer(answer: Option<Answer>) -> String {
 }
 
 /// A step, with the state of the filter after it if that has changed.
-pub(crate) fn made(filter: &Watched, made: &Made) -> String {
+pub(crate) fn made(filter: &dyn Watched, made: &Made) -> String {
     let mut text = format!(r#"{{"step":"{:?}""#, made.step);
     if let Some(word) = made.word {
         let _ = write!(text, r#","word":{word}"#);

@@ -63,7 +63,7 @@ pub struct Progress {
 /// A running operation.
 #[derive(Debug)]
 struct Run {
-    filter: Rc<Watched>,
+    filter: Rc<dyn Watched>,
     /// The current state of the filter, which the next step meets.
     now: Memory,
     progress: Progress,
@@ -79,7 +79,7 @@ thread_local!(static RUN: RefCell<Option<Run>> = const { RefCell::new(None) });
 
 /// Prepares the next call of [`go`], which continues an operation with this progress, until it has
 /// made `most` steps.
-pub fn prepare(filter: &Rc<Watched>, progress: Progress, most: usize) {
+pub fn prepare(filter: &Rc<dyn Watched>, progress: Progress, most: usize) {
     let run = Run {
         filter: Rc::clone(filter),
         now: filter.memory(),

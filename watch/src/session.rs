@@ -18,7 +18,7 @@ const ALL: usize = usize::MAX;
 /// A filter, and the threads that use it.
 #[derive(Debug)]
 pub struct Session {
-    filter: Rc<Watched>,
+    filter: Rc<dyn Watched>,
     hasher: SeededState,
     threads: Vec<Thread>,
     duet: Option<&'static Duet>,
@@ -47,7 +47,7 @@ pub enum Reply {
 impl Default for Session {
     fn default() -> Self {
         Self {
-            filter: Rc::new(Watched::new("8x2", 8, 0).expect("a layout")),
+            filter: <dyn Watched>::new("8x2", 8, 0).expect("a layout"),
             hasher: SeededState::new(1),
             threads: Vec::new(),
             duet: None,
@@ -81,13 +81,13 @@ impl Session {
                 let (buckets, more) = (next()?.parse().ok()?, next()?.parse().ok()?);
                 let seed = next()?.parse().ok()?;
                 self.fresh(layout, buckets, more, seed)?;
-                json::state(&self.filter)
+                json::state(&*self.filter)
             }
             "item" => {
                 let word = next()?;
                 json::item(self.item(word), self.hash(word))
             }
-            "state" => json::state(&self.filter),
+            "state" => json::state(&*self.filter),
             "insert" => return Some(self.alone(Operation::Insert(self.item(next()?)))),
             "contains" => return Some(self.alone(Operation::Contains(self.item(next()?)))),
             "remove" => return Some(self.alone(Operation::Remove(self.item(next()?)))),
@@ -123,7 +123,7 @@ impl Session {
             return None;
         }
         weaken(Fault::None, None, false);
-        self.filter = Rc::new(Watched::new(layout, buckets, more)?);
+        self.filter = <dyn Watched>::new(layout, buckets, more)?;
         self.hasher = SeededState::new(seed);
         self.threads.clear();
         self.duet = None;
@@ -195,8 +195,8 @@ impl Session {
             Doing::Alone => Reply::Text(format!(
                 r#"{{"answer":{},"steps":{},"state":{}}}"#,
                 json::answer(progress.answer),
-                json::list(&progress.made, |made| json::made(&self.filter, made)),
-                json::state(&self.filter)
+                json::list(&progress.made, |made| json::made(&*self.filter, made)),
+                json::state(&*self.filter)
             )),
             Doing::Thread(number) => {
                 if self.threads[number].came(progress) {
@@ -221,7 +221,7 @@ impl Session {
         format!(
             r#"{{"threads":{},"state":{},"wrong":{wrong}}}"#,
             json::list(&self.threads, json::thread),
-            json::state(&self.filter)
+            json::state(&*self.filter)
         )
     }
 
@@ -274,7 +274,7 @@ impl Session {
         }
         let used = words.iter().flat_map(|word| &word.slots);
         let used = used.filter(|&&slot| slot != 0).count();
-        (used != self.filter.len()).then_some("miscounted")
+        (used != self.filter.items()).then_some("miscounted")
     }
 
     /// Plays a scene by `schedule`, as far as the threads have steps, and then runs each thread to

@@ -12,7 +12,7 @@ pub(crate) fn while_levels_complete(scenario: Growth, item: Item, levels: u32) -
             0_usize
         })
         .law(move |filter, _| {
-            assert_eq!(filter.copies_when_grown(item), 1, "copies at rest");
+            assert_eq!(filter.copies_at_rest(item), 1, "copies at rest");
             assert_eq!(filter.level(), levels, "the levels are complete");
         })
         .large()

@@ -14,7 +14,7 @@ pub(crate) fn while_a_word_is_split(scenario: Growth, item: Item, bucket: usize)
             filter.split(item, bucket, 0);
             0_usize
         })
-        .law(move |filter, _| assert_eq!(filter.copies_when_grown(item), 1, "{AT_REST}"))
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(item), 1, "{AT_REST}"))
         .outcomes(&[[1, 0]])
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn while_moved_and_split(
             split(filter, item, buckets, 0);
             0_usize
         })
-        .law(move |filter, _| assert_eq!(filter.copies_when_grown(item), 1, "{AT_REST}"))
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(item), 1, "{AT_REST}"))
         .large()
         .outcomes(&[[1, 0, 0], [1, 1, 0], [2, 0, 0], [2, 1, 0]])
 }
