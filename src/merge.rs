@@ -3,8 +3,8 @@
 use crate::{
     error::{MergeError, Mismatch},
     filter::Filter,
-    geometry::Geometry,
-    lifetime::{Lifetime, Window},
+    geometry::Series,
+    lifetime::Lifetime,
     raw::{copies::Seen, ops::Ops},
     snapshot::header::probe,
 };
@@ -124,46 +124,23 @@ impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
 
 /// The first property that differs between two filters and on which the places of items depend.
 fn mismatch<S, T: Lifetime>(this: &Filter<S, T>, other: &Filter<S, T>) -> Option<Mismatch> {
-    let of_words = mismatch_of_words(this.geometry(), other.geometry());
-    of_words.or_else(|| mismatch_of_time(this.window(), other.window()))
-}
-
-fn mismatch_of_time(this: Window, other: Window) -> Option<Mismatch> {
-    if this.ttl != other.ttl {
-        return Some(Mismatch::Ttl {
-            this: this.ttl,
-            other: other.ttl,
-        });
+    let geometries = [this, other].map(Filter::geometry);
+    let series = geometries.map(|geometry| geometry.series);
+    let windows = [this, other].map(Filter::window);
+    macro_rules! mismatch {
+        ($variant:ident, $pair:expr) => {{
+            let [this, other] = $pair;
+            (this != other).then_some(Mismatch::$variant { this, other })
+        }};
     }
-    (this.epochs != other.epochs).then_some(Mismatch::Epochs {
-        this: this.epochs,
-        other: other.epochs,
-    })
-}
-
-fn mismatch_of_words(this: Geometry, other: Geometry) -> Option<Mismatch> {
-    let (series, of_other) = (this.series, other.series);
-    if series.bits() != of_other.bits() {
-        return Some(Mismatch::FingerprintBits {
-            this: series.bits(),
-            other: of_other.bits(),
-        });
-    }
-    if series.prefixes != of_other.prefixes {
+    let all = [
+        mismatch!(FingerprintBits, series.map(Series::bits)),
         // For each size of fingerprints there is at most one layout of semi-sorted words.
-        return Some(Mismatch::SemiSorted {
-            this: series.prefixes > 0,
-            other: of_other.prefixes > 0,
-        });
-    }
-    if (series.levels > 0) != (of_other.levels > 0) {
-        return Some(Mismatch::Growth {
-            this: series.levels > 0,
-            other: of_other.levels > 0,
-        });
-    }
-    (this.buckets != other.buckets).then_some(Mismatch::Buckets {
-        this: this.buckets,
-        other: other.buckets,
-    })
+        mismatch!(SemiSorted, series.map(|series| series.prefixes > 0)),
+        mismatch!(Growth, series.map(|series| series.levels > 0)),
+        mismatch!(Buckets, geometries.map(|geometry| geometry.buckets)),
+        mismatch!(Ttl, windows.map(|window| window.ttl)),
+        mismatch!(Epochs, windows.map(|window| window.epochs)),
+    ];
+    all.into_iter().flatten().next()
 }

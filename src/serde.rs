@@ -1,12 +1,12 @@
 //! Feature `serde`: a filter is serialized as its hasher and the bytes of its snapshot.
 
-use crate::{error::SnapshotError, filter::Filter, hash::SeededState, lifetime::Lifetime};
+use crate::{filter::Filter, hash::SeededState, lifetime::Lifetime};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{DeserializeSeed, Error, SeqAccess, Visitor},
     ser::SerializeTuple,
 };
-use std::{fmt, hash::BuildHasher};
+use std::{fmt, hash::BuildHasher, marker::PhantomData};
 
 /// The most memory to reserve for a length that the serialized form claims.
 const TRUSTED: usize = 4096;
@@ -36,18 +36,28 @@ impl<'de> Deserialize<'de> for SeededState {
 /// threads may use the filter during the call.
 ///
 /// ```
-/// use guira::CuckooFilter;
+/// use guira::{CuckooFilter, ExpiringFilter};
+/// use std::time::Duration;
 ///
 /// let filter = CuckooFilter::with_capacity(100);
 /// filter.insert("ani")?;
 /// let text = serde_json::to_string(&filter)?;
 /// let copy: CuckooFilter = serde_json::from_str(&text)?;
 /// assert!(copy.contains("ani"));
+///
+/// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+/// filter.insert("ani")?;
+/// let text = serde_json::to_string(&filter)?;
+/// let copy: ExpiringFilter = serde_json::from_str(&text)?;
+/// assert!(copy.contains("ani"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 impl<H: BuildHasher + Serialize + 'static, T: Lifetime> Serialize for Filter<H, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serialize(self.hasher(), self.to_bytes(), serializer)
+        let mut pair = serializer.serialize_tuple(2)?;
+        pair.serialize_element(self.hasher())?;
+        pair.serialize_element(&Bytes(self.to_bytes()))?;
+        pair.end()
     }
 }
 
@@ -58,33 +68,8 @@ impl<'de, H: BuildHasher + Deserialize<'de> + 'static, T: Lifetime> Deserialize<
     for Filter<H, T>
 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_tuple(2, Pair(Self::from_bytes_with_hasher))
+        deserializer.deserialize_tuple(2, Pair(PhantomData))
     }
-}
-
-/// The filter as a pair: its hasher, and the bytes of [`to_bytes`](ExpiringFilter::to_bytes). Other
-/// threads may use the filter during the call.
-///
-/// ```
-/// use guira::ExpiringFilter;
-/// use std::time::Duration;
-///
-/// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
-/// filter.insert("ani")?;
-/// let text = serde_json::to_string(&filter)?;
-/// let copy: ExpiringFilter = serde_json::from_str(&text)?;
-/// assert!(copy.contains("ani"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-fn serialize<S: Serializer>(
-    hasher: &impl Serialize,
-    snapshot: Vec<u8>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    let mut pair = serializer.serialize_tuple(2)?;
-    pair.serialize_element(hasher)?;
-    pair.serialize_element(&Bytes(snapshot))?;
-    pair.end()
 }
 
 struct Bytes(Vec<u8>);
@@ -95,52 +80,48 @@ impl Serialize for Bytes {
     }
 }
 
-/// Makes a filter of the bytes of a snapshot and a hasher.
-type Make<F, H> = fn(&[u8], H) -> Result<F, SnapshotError>;
-
 /// Takes a hasher and a snapshot.
-struct Pair<F, H>(Make<F, H>);
+struct Pair<H, T>(PhantomData<(H, T)>);
 
-impl<'de, F, H: Deserialize<'de>> Visitor<'de> for Pair<F, H> {
-    type Value = F;
+impl<'de, H: BuildHasher + Deserialize<'de> + 'static, T: Lifetime> Visitor<'de> for Pair<H, T> {
+    type Value = Filter<H, T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the hasher and the snapshot of a cuckoo filter")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut pair: A) -> Result<F, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut pair: A) -> Result<Self::Value, A::Error> {
         let hasher = pair.next_element()?;
         let hasher = hasher.ok_or_else(|| A::Error::invalid_length(0, &self))?;
-        let filter = pair.next_element_seed(Snapshot(self.0, hasher))?;
+        let filter = pair.next_element_seed(Snapshot(hasher, PhantomData))?;
         filter.ok_or_else(|| A::Error::invalid_length(1, &self))
     }
 }
 
 /// Takes the bytes of a snapshot that was made with this hasher, or a sequence of them
 /// from a format that knows no bytes.
-struct Snapshot<F, H>(Make<F, H>, H);
+struct Snapshot<H, T>(H, PhantomData<T>);
 
-impl<'de, F, H> DeserializeSeed<'de> for Snapshot<F, H> {
-    type Value = F;
+impl<'de, H: BuildHasher + 'static, T: Lifetime> DeserializeSeed<'de> for Snapshot<H, T> {
+    type Value = Filter<H, T>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<F, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_bytes(self)
     }
 }
 
-impl<'de, F, H> Visitor<'de> for Snapshot<F, H> {
-    type Value = F;
+impl<'de, H: BuildHasher + 'static, T: Lifetime> Visitor<'de> for Snapshot<H, T> {
+    type Value = Filter<H, T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the bytes of a snapshot of a cuckoo filter")
     }
 
-    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<F, E> {
-        let Self(make, hasher) = self;
-        make(bytes, hasher).map_err(E::custom)
+    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+        Filter::from_bytes_with_hasher(bytes, self.0).map_err(E::custom)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<F, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Self::Value, A::Error> {
         let expected = sequence.size_hint().unwrap_or(0).min(TRUSTED);
         let mut bytes = Vec::with_capacity(expected);
         while let Some(byte) = sequence.next_element()? {

@@ -25,7 +25,6 @@ use crate::{
     table::time::beginning::Reading,
 };
 use decode::Decoder;
-use decoder::Content;
 use header::Header;
 use passes::Copying;
 use place::Place;
@@ -189,7 +188,7 @@ impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
     /// The call allocates at most 5 bytes per byte read, and some KiB.
     /// [`SnapshotDecoder`](crate::SnapshotDecoder) accepts a limit.
     pub fn read_from_with_hasher<R: Read>(reader: R, hasher: S) -> Result<Self, SnapshotError> {
-        Decoder::<Content<T>>::read(reader)?.finish(|_| hasher, Duration::ZERO)
+        Decoder::<T>::read(reader)?.finish(|_| hasher, Duration::ZERO)
     }
 
     /// Makes a filter from a snapshot of a filter that used `hasher`.
@@ -211,7 +210,7 @@ impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
     /// [`SnapshotError::TrailingBytes`] if bytes follow the snapshot.
     pub fn from_bytes_with_hasher(bytes: &[u8], hasher: S) -> Result<Self, SnapshotError> {
-        Decoder::<Content<T>>::whole(bytes, |it| it.finish(|_| hasher, Duration::ZERO))
+        Decoder::<T>::whole(bytes, |it| it.finish(|_| hasher, Duration::ZERO))
     }
 }
 
@@ -241,7 +240,7 @@ impl<T: Lifetime> Filter<SeededState, T> {
     ///
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher).
     pub fn read_from<R: Read>(reader: R) -> Result<Self, SnapshotError> {
-        Decoder::<Content<T>>::read(reader)?.finish(SeededState::new, Duration::ZERO)
+        Decoder::<T>::read(reader)?.finish(SeededState::new, Duration::ZERO)
     }
 
     /// Makes a filter from a snapshot.
@@ -265,7 +264,7 @@ impl<T: Lifetime> Filter<SeededState, T> {
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
     /// [`SnapshotError::TrailingBytes`] if bytes follow the snapshot.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        Decoder::<Content<T>>::whole(bytes, |it| it.finish(SeededState::new, Duration::ZERO))
+        Decoder::<T>::whole(bytes, |it| it.finish(SeededState::new, Duration::ZERO))
     }
 }
 

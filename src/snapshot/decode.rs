@@ -1,33 +1,14 @@
 //! The bytes of a snapshot as a sequence of items, for both kinds of filter.
 //!
-//! Every snapshot is a header, then numbers of 8 bytes and chunks of words, then the checksum. A
-//! [`Body`] decides which item follows which.
+//! Every snapshot is a header, then numbers of 8 bytes and chunks of words, then the checksum.
+//! [`Content`] decides which item follows which.
 
-use super::{fill_from, header::HEADER_BYTES};
-use crate::error::SnapshotError;
+use super::{decoder::Content, fill_from, header::HEADER_BYTES};
+use crate::{error::SnapshotError, lifetime::Lifetime};
 use std::io::Read;
 
 /// The buffer of a chunk grows by at least this number of words.
 const STEP: usize = 512;
-
-/// Everything between the header and the checksum: the words of one kind of filter.
-pub(crate) trait Body: Sized {
-    /// Begins the body that follows this header, for a filter whose buckets occupy at most `most`
-    /// bytes. The first item is a number or a chunk.
-    fn begin(header: &[u8; HEADER_BYTES], most: usize) -> Result<(Self, Next), SnapshotError>;
-
-    /// Takes a number, and returns what follows. `came` has the words of the last chunk.
-    fn number(&mut self, number: u64, came: Came<'_>) -> Result<Next, SnapshotError>;
-
-    /// Takes a chunk, and returns what follows.
-    fn chunk(&mut self, came: Came<'_>) -> Result<Next, SnapshotError>;
-
-    /// The number of buckets in all planes of the table that is being built.
-    fn buckets(&self) -> usize;
-
-    /// The bytes on the heap.
-    fn memory_usage(&self) -> usize;
-}
 
 /// The input so far.
 #[derive(Clone, Copy)]
@@ -52,7 +33,7 @@ pub(crate) enum Next {
 }
 
 /// The state of a decoder between two bytes.
-pub(crate) struct Decoder<B> {
+pub(crate) struct Decoder<T: Lifetime> {
     next: Next,
     /// The bytes of the current item, unless it is a chunk.
     item: [u8; HEADER_BYTES],
@@ -64,10 +45,10 @@ pub(crate) struct Decoder<B> {
     /// The words of the current chunk that have arrived, or the words of the last chunk.
     words: Vec<u64>,
     /// Everything after the header.
-    body: Option<B>,
+    content: Option<Content<T>>,
 }
 
-impl<B: Body> Decoder<B> {
+impl<T: Lifetime> Decoder<T> {
     /// A decoder for a filter whose buckets occupy at most `most` bytes.
     pub(crate) fn new(most: usize) -> Self {
         Self {
@@ -77,17 +58,17 @@ impl<B: Body> Decoder<B> {
             sum: crc32fast::Hasher::new(),
             most,
             words: Vec::new(),
-            body: None,
+            content: None,
         }
     }
 
     /// Reads a snapshot up to its last byte.
-    pub(crate) fn read(reader: impl Read) -> Result<B, SnapshotError> {
+    pub(crate) fn read(reader: impl Read) -> Result<Content<T>, SnapshotError> {
         Self::new(usize::MAX).read_on(reader)
     }
 
     /// Reads the rest of the snapshot up to its last byte.
-    pub(crate) fn read_on(mut self, mut reader: impl Read) -> Result<B, SnapshotError> {
+    pub(crate) fn read_on(mut self, mut reader: impl Read) -> Result<Content<T>, SnapshotError> {
         while !self.is_complete() {
             let room = self.room()?;
             let count = room.len();
@@ -98,10 +79,10 @@ impl<B: Body> Decoder<B> {
     }
 
     /// Applies `finish` to the snapshot in `bytes`, which must end with it.
-    pub(crate) fn whole<T>(
+    pub(crate) fn whole<R>(
         bytes: &[u8],
-        finish: impl FnOnce(B) -> Result<T, SnapshotError>,
-    ) -> Result<T, SnapshotError> {
+        finish: impl FnOnce(Content<T>) -> Result<R, SnapshotError>,
+    ) -> Result<R, SnapshotError> {
         let mut decoder = Self::new(usize::MAX);
         let taken = decoder.feed(bytes)?;
         let value = finish(decoder.finish()?)?;
@@ -133,18 +114,18 @@ impl<B: Body> Decoder<B> {
 
     /// The bytes on the heap.
     pub(crate) fn memory_usage(&self) -> usize {
-        let body = self.body.as_ref().map_or(0, Body::memory_usage);
-        size_of_val(&*self.words) + size_of::<u64>() * self.spare_words() + body
+        let content = self.content.as_ref().map_or(0, Content::memory_usage);
+        size_of_val(&*self.words) + size_of::<u64>() * self.spare_words() + content
     }
 
     fn spare_words(&self) -> usize {
         self.words.capacity() - self.words.len()
     }
 
-    /// The body of the complete snapshot.
-    pub(crate) fn finish(self) -> Result<B, SnapshotError> {
+    /// The content of the complete snapshot.
+    pub(crate) fn finish(self) -> Result<Content<T>, SnapshotError> {
         let complete = self.is_complete();
-        self.body
+        self.content
             .filter(|_| complete)
             .ok_or(SnapshotError::Truncated)
     }
@@ -182,7 +163,7 @@ impl<B: Body> Decoder<B> {
             let reserve = start.max(STEP).min(words - start);
             let reserved = self.words.try_reserve_exact(reserve);
             reserved.map_err(|_| SnapshotError::Memory {
-                buckets: self.body.as_ref().map_or(words, Body::buckets),
+                buckets: self.content.as_ref().map_or(words, Content::buckets),
             })?;
         }
         self.words.resize(start + more, 0);
@@ -222,24 +203,17 @@ impl<B: Body> Decoder<B> {
     /// Returns what follows `item`, which has completely arrived.
     fn after(&mut self, item: Next, at_hand: usize) -> Result<Next, SnapshotError> {
         let number = u64::from_le_bytes(std::array::from_fn(|index| self.item[index]));
-        match (item, &mut self.body) {
+        match (item, &mut self.content) {
             (Next::Header, _) => {
-                let (body, next) = B::begin(&self.item, self.most)?;
-                self.body = Some(body);
-                Ok(next)
+                self.content = Some(Content::begin(&self.item, self.most)?);
+                Ok(Next::Number)
             }
-            (Next::Number, Some(body)) => body.number(
-                number,
-                Came {
-                    words: &self.words,
-                    at_hand,
-                },
-            ),
-            (Next::Chunk(_), Some(body)) => {
+            (Next::Number, Some(content)) => content.number(number),
+            (Next::Chunk(_), Some(content)) => {
                 for word in &mut self.words {
                     *word = u64::from_le(*word);
                 }
-                body.chunk(Came {
+                content.chunk(Came {
                     words: &self.words,
                     at_hand,
                 })

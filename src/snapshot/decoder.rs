@@ -1,7 +1,7 @@
 //! The public decoder for snapshots.
 
 use super::{
-    decode::{Body, Came, Decoder, Next},
+    decode::{Came, Decoder, Next},
     header::{HEADER_BYTES, Header},
     passes::Passes,
     place::Place,
@@ -49,7 +49,7 @@ pub type SnapshotDecoder = FilterDecoder<Forever>;
 pub type ExpiringSnapshotDecoder = FilterDecoder<Expiring>;
 
 /// Builds a [`Filter`] from a snapshot that arrives in pieces: see [`SnapshotDecoder`].
-pub struct FilterDecoder<T: Lifetime>(Decoder<Content<T>>);
+pub struct FilterDecoder<T: Lifetime>(Decoder<T>);
 
 impl<T: Lifetime> FilterDecoder<T> {
     /// A decoder for a filter whose buckets occupy at most `max_bytes`, at 8 bytes each.
@@ -59,7 +59,7 @@ impl<T: Lifetime> FilterDecoder<T> {
     }
 
     #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
-    pub(super) fn into_inner(self) -> Decoder<Content<T>> {
+    pub(super) fn into_inner(self) -> Decoder<T> {
         self.0
     }
 
@@ -253,22 +253,22 @@ impl<T: Lifetime> Content<T> {
             false => Next::Sum,
         })
     }
-}
 
-impl<T: Lifetime> Body for Content<T> {
-    fn begin(header: &[u8; HEADER_BYTES], most: usize) -> Result<(Self, Next), SnapshotError> {
+    /// What follows this header, of a filter whose buckets occupy at most `most` bytes. A number comes
+    /// first.
+    pub(super) fn begin(header: &[u8; HEADER_BYTES], most: usize) -> Result<Self, SnapshotError> {
         let header = Header::from_bytes::<T>(header)?;
-        let body = Self {
+        Ok(Self {
             passes: Passes::new(header.geometry, most),
             header,
             next: Number::OfChunk,
             last: 0,
             ages: Vec::new(),
-        };
-        Ok((body, Next::Number))
+        })
     }
 
-    fn number(&mut self, number: u64, _: Came<'_>) -> Result<Next, SnapshotError> {
+    /// Takes a number, and returns what follows.
+    pub(super) fn number(&mut self, number: u64) -> Result<Next, SnapshotError> {
         let Some(chunk) = self.passes.next_chunk() else {
             return self.passes.begin(number);
         };
@@ -292,7 +292,8 @@ impl<T: Lifetime> Body for Content<T> {
         }
     }
 
-    fn chunk(&mut self, came: Came<'_>) -> Result<Next, SnapshotError> {
+    /// Takes a chunk, and returns what follows.
+    pub(super) fn chunk(&mut self, came: Came<'_>) -> Result<Next, SnapshotError> {
         let header = self.header;
         let make = |doublings| Place::new(header, doublings);
         let is_last = self.passes.put(came, self.last, make)?;
@@ -305,11 +306,13 @@ impl<T: Lifetime> Body for Content<T> {
         Ok(Next::Number)
     }
 
-    fn buckets(&self) -> usize {
+    /// The number of buckets in all planes of the table that is being built.
+    pub(super) fn buckets(&self) -> usize {
         self.passes.words()
     }
 
-    fn memory_usage(&self) -> usize {
+    /// The bytes on the heap.
+    pub(super) fn memory_usage(&self) -> usize {
         self.passes.memory_usage()
     }
 }

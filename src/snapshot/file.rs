@@ -171,7 +171,7 @@ impl<T: Lifetime> Loaded<T> {
         Self::by(Decoder::new(usize::MAX), path)
     }
 
-    fn by(decoder: Decoder<Content<T>>, path: &Path) -> Result<Self, SnapshotError> {
+    fn by(decoder: Decoder<T>, path: &Path) -> Result<Self, SnapshotError> {
         let mut file = BufReader::with_capacity(PIECE, File::open(path)?);
         let content = decoder.read_on(&mut file)?;
         let elapsed = match T::EXPIRES {

@@ -1,6 +1,6 @@
 //! Snapshots by a clock of the caller, and after a time in which the filter was not in use.
 
-use super::{decode::Decoder, decoder::Content};
+use super::decode::Decoder;
 use crate::{
     error::SnapshotError, filter::Filter, hash::SeededState, lifetime::Expiring,
     table::time::beginning::Reading,
@@ -68,7 +68,7 @@ impl<S: BuildHasher + 'static> Filter<S, Expiring> {
         hasher: S,
         elapsed: Duration,
     ) -> Result<Self, SnapshotError> {
-        Decoder::<Content<Expiring>>::read(reader)?.finish(|_| hasher, elapsed)
+        Decoder::<Expiring>::read(reader)?.finish(|_| hasher, elapsed)
     }
 }
 
@@ -107,6 +107,6 @@ impl Filter<SeededState, Expiring> {
     ///
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher).
     pub fn restore<R: Read>(reader: R, elapsed: Duration) -> Result<Self, SnapshotError> {
-        Decoder::<Content<Expiring>>::read(reader)?.finish(SeededState::new, elapsed)
+        Decoder::<Expiring>::read(reader)?.finish(SeededState::new, elapsed)
     }
 }
