@@ -103,18 +103,48 @@ fn choose(capacity: usize, rate: f64) -> Result<Geometry, BuildError> {
 }
 
 fn rate_at_capacity(geometry: Geometry) -> f64 {
-    let slots = geometry.series.slots(0);
-    rate(
-        geometry.series.fingerprint_bits,
-        slots,
-        geometry.capacity as f64 / (geometry.buckets * slots) as f64,
-    )
+    let slots = geometry.series.slots(0) as f64;
+    let load = geometry.capacity as f64 / (geometry.buckets as f64 * slots);
+    rate(geometry.series, load)
 }
 
-/// Fan et al.'s formula, `1 - (1 - 2^-f)^(2Sα)`, with 2^f - 1 fingerprints.
-fn rate(bits: u32, slots: usize, load: f64) -> f64 {
-    let fingerprints = ((1_u64 << bits) - 1) as f64;
-    -f64::exp_m1(2.0 * slots as f64 * load * f64::ln_1p(-1.0 / fingerprints))
+/// Fan et al.'s formula, `1 - (1 - 2^-f)^(2Sα)`, with the fingerprints that there are: none is 0.
+fn rate(series: Series, load: f64) -> f64 {
+    let values = u64::from(series.prefixes.max(1)) << series.fingerprint_bits;
+    let slots = series.slots(0) as f64;
+    -f64::exp_m1(2.0 * slots * load * f64::ln_1p(-1.0 / (values - 1) as f64))
+}
+
+/// Asserts that a filter that grows from `items` to `most` has its rate at every level, and that its room
+/// only grows. Returns how often it doubles; `None` if it has to begin with more items, as the error says.
+fn assert_keeps_its_rate(epochs: u32, items: usize, most: usize, rate: f64) -> Option<u32> {
+    let growing = |items, most| choose_of(with_epochs(epochs), items, Some(most), rate, None);
+    let geometry = match growing(items, most) {
+        Ok(geometry) => geometry,
+        Err(BuildError::Growth { min, .. }) => {
+            assert!(min > items, "{min} is no more than {items}");
+            let larger = growing(min, most.max(min));
+            assert!(larger.is_ok(), "{min}, {most}, {rate}: {larger:?}");
+            return None;
+        }
+        Err(error) => panic!("{items}, {most}, {rate}: {error}"),
+    };
+    let what = format!("{items} to {most} in {epochs} at {rate}: {geometry:?}");
+    let mut before = 0;
+    for level in 0..=geometry.series.levels {
+        assert!(
+            geometry.rate_at(level) <= rate * (1.0 + 1e-12),
+            "{level}, {what}"
+        );
+        let room = Geometry::arriving(geometry.capacity_at(level), epochs);
+        assert!(
+            (before.max(items)..=most).contains(&room),
+            "{level}, {what}"
+        );
+        before = room;
+    }
+    assert_eq!(before, most, "{what}");
+    Some(geometry.series.levels)
 }
 
 #[test]
@@ -276,7 +306,7 @@ fn a_hasher_of_ones_own_is_used_and_the_rest_is_kept() {
 fn the_rate_is_that_of_2s_alpha_comparisons() {
     for series in all_fixed() {
         for load in [0.0, 0.1, 0.5, 0.95, 1.0] {
-            let expected = rate(series.fingerprint_bits, series.slots(0), load);
+            let expected = rate(series, load);
             assert!((series.rate(load, 0) - expected).abs() <= 1e-12 * expected);
         }
     }

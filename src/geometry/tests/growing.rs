@@ -8,32 +8,7 @@ fn a_filter_that_grows_keeps_its_rate_at_every_level() {
     for rate in [0.03, 0.01, 0.001, 1e-4] {
         for capacity in [0, 100, 1_000, 50_000] {
             for doublings in [0, 1, 4, 8] {
-                let max_capacity = capacity << doublings;
-                let geometry = match growable(capacity, max_capacity, rate, None) {
-                    Ok(geometry) => geometry,
-                    Err(BuildError::Growth { min, .. }) => {
-                        assert!(min > capacity, "{min} is no more than {capacity}");
-                        let larger = growable(min, max_capacity.max(min), rate, None);
-                        assert!(larger.is_ok(), "{min}, {max_capacity}, {rate}: {larger:?}");
-                        continue;
-                    }
-                    Err(error) => panic!("{capacity}, {max_capacity}, {rate}: {error}"),
-                };
-                let what = format!("{capacity} to {max_capacity} at {rate}: {geometry:?}");
-                let mut before = 0;
-                for level in 0..=geometry.series.levels {
-                    assert!(
-                        geometry.rate_at(level) <= rate * (1.0 + 1e-12),
-                        "{level}, {what}"
-                    );
-                    let room = geometry.capacity_at(level);
-                    assert!(
-                        (before.max(capacity)..=max_capacity).contains(&room),
-                        "{level}, {what}"
-                    );
-                    before = room;
-                }
-                assert_eq!(before, max_capacity, "{what}");
+                assert_keeps_its_rate(0, capacity, capacity << doublings, rate);
             }
         }
     }

@@ -12,16 +12,6 @@ fn bits(geometry: Geometry) -> f64 {
     (64 * geometry.buckets) as f64 / geometry.capacity as f64
 }
 
-/// The false-positive rate by the formula of section 5.1 of the paper, with as many fingerprints as
-/// there are.
-fn rate_of(geometry: Geometry) -> f64 {
-    let series = geometry.series;
-    let values = (u64::from(series.prefixes.max(1)) << series.fingerprint_bits) as f64;
-    let slots = series.slots(0) as f64;
-    let load = geometry.capacity as f64 / (geometry.buckets as f64 * slots);
-    -f64::exp_m1(2.0 * slots * load * f64::ln_1p(-1.0 / (values - 1.0)))
-}
-
 #[test]
 fn a_small_table_keeps_the_rate_and_is_never_the_larger_one() {
     for rate in RATES {
@@ -32,7 +22,7 @@ fn a_small_table_keeps_the_rate_and_is_never_the_larger_one() {
             if small.buckets == fast.buckets {
                 assert_eq!(small, fast, "{capacity} items at {rate}");
             }
-            let reached = rate_of(small);
+            let reached = rate_at_capacity(small);
             assert!(reached <= rate * (1.0 + 1e-12), "{capacity}: {reached}");
         }
     }
