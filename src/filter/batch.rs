@@ -8,6 +8,9 @@ use crate::{
 };
 use std::hash::{BuildHasher, Hash};
 
+/// Batches of items: equivalent to one call per item, in order.
+///
+/// The cache misses of neighbouring items overlap, which saves time in a large filter.
 impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// Looks up each item: `results[i]` becomes [`contains`](Self::contains) of `items[i]`.
     ///
@@ -288,9 +291,6 @@ impl<S, T: Lifetime> Filter<S, T> {
     }
 }
 
-/// Batches of items: equivalent to one call per item, in order.
-///
-/// The cache misses of neighbouring items overlap, which saves time in a large filter.
 impl<S> Filter<S, Expiring> {
     /// [`refresh_batch`](Self::refresh_batch) by hash.
     ///
