@@ -16,7 +16,7 @@ use crate::{
     table::{
         Levels,
         entry::{Entry, Fingerprint},
-        layout::{F10x6, F30x2, Growing, S7x7, S8x6, S9x5, S12x4, S17x3, Word},
+        layout::{F10x6, F30x2, Growing, S8x6, S9x5, S12x4, S17x3, Word},
         word::{Bucket, Mark, Phases},
     },
 };

@@ -142,27 +142,3 @@ fn every_change_of_a_word_takes_the_reservation_away() {
     check::<S8x6>();
     check::<S9x5>();
 }
-
-/// Relocations leave no mark and no reservation behind.
-#[test]
-fn at_rest_no_word_is_marked() {
-    fn check<L: Layout>() {
-        let (raw, inside) = nearly_full::<L>(32, 3);
-        assert!(raw.stats().relocations > 0, "the fill needed relocations");
-        for bucket in 0..32 {
-            let word = raw.table.load(Step::ReadP, Fingerprint::new(1), bucket);
-            assert!(
-                word.is_unmarked() && !word.is_reserved(),
-                "bucket {bucket}: {word:?}"
-            );
-        }
-        for &class in &inside {
-            assert!(raw.contains(class));
-            let copies = inside.iter().filter(|&&other| other == class).count();
-            assert_eq!(raw.count(class), copies);
-        }
-    }
-    check::<F10x6>();
-    check::<S7x7>();
-    check::<S8x6>();
-}
