@@ -15,6 +15,12 @@ fn table(buckets: usize) -> Table<F10x6> {
     Table::new(buckets, Levels::FIXED).expect("a few bytes")
 }
 
+const EMPTY: Word<F10x6> = Word::<F10x6>::EMPTY;
+
+fn word_at(table: &Table<F10x6>, bucket: usize) -> Word<F10x6> {
+    table.load(Step::ReadP, Fingerprint::new(7), bucket)
+}
+
 /// Puts `word` into `bucket`, whatever was there.
 fn put(table: &Table<F10x6>, bucket: usize, word: Word<F10x6>) {
     assert!(table.update(Step::Claim, Fingerprint::new(7), bucket, |_| Some(word)));
@@ -25,10 +31,7 @@ fn a_new_table_is_empty() {
     let table = table(6);
     assert_eq!((table.buckets(), table.bytes()), (6, 48));
     for bucket in 0..6 {
-        assert_eq!(
-            table.load(Step::ReadP, Fingerprint::new(7), bucket),
-            Word::<F10x6>::EMPTY
-        );
+        assert_eq!(word_at(&table, bucket), EMPTY);
     }
 }
 
@@ -47,15 +50,8 @@ fn replace_succeeds_only_on_the_loaded_word() {
         !loaded.replace(Step::Claim, loaded.word().plus(Entry::new(8))),
         "stale"
     );
-    assert_eq!(
-        table.load(Step::ReadP, Fingerprint::new(7), 1),
-        Word::<F10x6>::EMPTY.plus(Entry::new(7))
-    );
-    assert_eq!(
-        table.load(Step::ReadP, Fingerprint::new(7), 0),
-        Word::<F10x6>::EMPTY,
-        "the other bucket"
-    );
+    assert_eq!(word_at(&table, 1), EMPTY.plus(Entry::new(7)));
+    assert_eq!(word_at(&table, 0), EMPTY, "the other bucket");
 }
 
 #[test]
@@ -77,10 +73,7 @@ fn a_writer_drops_a_reservation_and_its_owner_notices() {
         !owner.replace(Step::Confirm, owner.word().plus(Entry::new(9))),
         "it was taken away"
     );
-    assert_eq!(
-        table.load(Step::ReadP, Fingerprint::new(7), 0),
-        Word::<F10x6>::EMPTY.plus(Entry::new(7))
-    );
+    assert_eq!(word_at(&table, 0), EMPTY.plus(Entry::new(7)));
 }
 
 #[test]
@@ -89,19 +82,19 @@ fn a_writer_that_puts_back_what_was_there_still_drops_the_reservation() {
     let owner = table.load_for_update(Fingerprint::new(7), 0);
     let reserved = owner.word().with_reservation(500).expect("six slots");
     assert!(owner.replace(Step::Reserve, reserved));
-    put(&table, 0, Word::<F10x6>::EMPTY.plus(Entry::new(7)));
-    put(&table, 0, Word::<F10x6>::EMPTY);
+    put(&table, 0, EMPTY.plus(Entry::new(7)));
+    put(&table, 0, EMPTY);
     assert!(
         !owner
             .replaced_by(reserved)
-            .replace(Step::Confirm, Word::<F10x6>::EMPTY.plus(Entry::new(9)))
+            .replace(Step::Confirm, EMPTY.plus(Entry::new(9)))
     );
 }
 
 #[test]
 fn update_leaves_the_word_when_change_gives_up() {
     let table = table(2);
-    let word = Word::<F10x6>::EMPTY
+    let word = EMPTY
         .plus_marked(Entry::new(7), Mark::Shadow)
         .expect("six slots");
     put(&table, 0, word);
@@ -109,7 +102,7 @@ fn update_leaves_the_word_when_change_gives_up() {
         assert_eq!(seen, word);
         None
     }));
-    assert_eq!(table.load(Step::ReadP, Fingerprint::new(7), 0), word);
+    assert_eq!(word_at(&table, 0), word);
 }
 
 /// No update is lost and none is done twice.
@@ -149,23 +142,17 @@ fn updates_are_atomic() {
             .sum()
     });
     assert!(taken > 0);
-    assert_eq!(
-        table.load(Step::ReadP, Fingerprint::new(7), 0),
-        Word::<F10x6>::EMPTY
-    );
+    assert_eq!(word_at(&table, 0), EMPTY);
 }
 
 #[test]
 fn clear_empties_every_bucket() {
     let mut table = table(4);
-    put(&table, 0, Word::<F10x6>::EMPTY.plus(Entry::new(7)));
+    put(&table, 0, EMPTY.plus(Entry::new(7)));
     put(&table, 2, Word::<F10x6>::unpack(u64::MAX));
     table.clear();
     for bucket in 0..4 {
-        assert_eq!(
-            table.load(Step::ReadP, Fingerprint::new(7), bucket),
-            Word::<F10x6>::EMPTY
-        );
+        assert_eq!(word_at(&table, bucket), EMPTY);
     }
 }
 

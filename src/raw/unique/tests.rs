@@ -1,31 +1,27 @@
 //! Answers of `insert_unique` while a mover is stopped half way.
 
-use crate::table::entry::{Entry, Fingerprint};
 use crate::{
     error::InsertError,
     raw::{
         RawFilter,
-        tests::{growing, grown, marked},
+        tests::{growing, grown, marked, put, word_at},
     },
-    step::Step,
     sync::loads,
-    table::Levels,
-    table::class::Class,
-    table::layout::{F10x6, Growing, Layout, Word},
-    table::word::{Bucket, Mark},
+    table::{
+        Levels,
+        class::Class,
+        entry::{Entry, Fingerprint},
+        layout::{F10x6, Growing, Layout, Word},
+        word::{Bucket, Mark},
+    },
 };
+
+const EMPTY: Word<F10x6> = Word::<F10x6>::EMPTY;
 
 /// A filter of two buckets, in which all pairs are the same, and a class.
 fn filter_and_class() -> (RawFilter<F10x6>, Class) {
     let raw = RawFilter::new(2, Levels::FIXED).expect("a few bytes");
     (raw, Class::of_resident(Fingerprint::new(700), 0, 2))
-}
-
-fn put(raw: &RawFilter<F10x6>, bucket: usize, word: Word<F10x6>) {
-    assert!(
-        raw.table
-            .update(Step::Claim, Fingerprint::new(1), bucket, |_| Some(word))
-    );
 }
 
 /// Full of other items, but for what it holds already.
@@ -35,56 +31,37 @@ fn full_but_for(first: Word<F10x6>) -> Word<F10x6> {
 
 /// A reservation beside these items.
 fn reserved(items: &[u64]) -> Word<F10x6> {
-    let word = items
-        .iter()
-        .copied()
-        .map(Entry::new)
-        .fold(Word::<F10x6>::EMPTY, Bucket::plus);
+    let entries = items.iter().copied().map(Entry::new);
+    let word = entries.fold(EMPTY, Bucket::plus);
     word.with_reservation(77).expect("six slots")
 }
 
-/// The copy that the mover brings fills the home: there is no room for another,
-/// but none is wanted either. Answering Full of a present item was a fault.
-#[test]
-fn a_present_item_is_found_where_a_move_of_it_fills_its_home() {
-    for (to, from) in [(0, 1), (1, 0)] {
-        let (raw, class) = filter_and_class();
-        put(
-            &raw,
-            to,
-            full_but_for(marked::<F10x6>(&class, Mark::Shadow)),
-        );
-        put(
-            &raw,
-            from,
-            full_but_for(marked::<F10x6>(&class, Mark::Trailing)),
-        );
-        assert_eq!(raw.count(class), 1);
-        assert_eq!(raw.insert_unique(class), Ok(false), "{from} to {to}");
-    }
+fn is_reserved(raw: &RawFilter<F10x6>, bucket: usize) -> bool {
+    let loaded = raw.table.load_for_update(Fingerprint::new(1), bucket);
+    loaded.is_reserved()
 }
 
-/// The same with a copy that a remove has taken: nothing is there, and no room.
+/// The answer where a move brings the class from `from` to `to` and fills both words, with this mark on
+/// what it brings.
+fn answer_beside(mark: Mark, to: usize, from: usize, copies: usize) -> Result<bool, InsertError> {
+    let (raw, class) = filter_and_class();
+    for (bucket, mark) in [(to, mark), (from, Mark::Trailing)] {
+        put(&raw, bucket, full_but_for(marked::<F10x6>(&class, mark)));
+    }
+    assert_eq!(raw.count(class), copies);
+    raw.insert_unique(class)
+}
+
+/// The copy that the mover brings fills the home: there is no room for another,
+/// but none is wanted either. Answering Full of a present item was a fault. If a remove has taken the
+/// copy, nothing is there, and no room.
 #[test]
-fn an_absent_item_is_refused_where_a_move_of_it_fills_its_home() {
+fn an_item_is_found_or_refused_where_a_move_of_it_fills_its_home() {
     for (to, from) in [(0, 1), (1, 0)] {
-        let (raw, class) = filter_and_class();
-        put(
-            &raw,
-            to,
-            full_but_for(marked::<F10x6>(&class, Mark::Killed)),
-        );
-        put(
-            &raw,
-            from,
-            full_but_for(marked::<F10x6>(&class, Mark::Trailing)),
-        );
-        assert_eq!(raw.count(class), 0);
-        assert_eq!(
-            raw.insert_unique(class),
-            Err(InsertError::Contended),
-            "{from} to {to}"
-        );
+        let present = answer_beside(Mark::Shadow, to, from, 1);
+        assert_eq!(present, Ok(false), "{from} to {to}");
+        let absent = answer_beside(Mark::Killed, to, from, 0);
+        assert_eq!(absent, Err(InsertError::Contended), "{from} to {to}");
     }
 }
 
@@ -125,9 +102,8 @@ fn an_absent_item_is_added_to_its_home() {
         assert_eq!(raw.insert_unique(class), Ok(false));
     }
     assert_eq!((raw.count(class), raw.len.copies()), (1, 1));
-    let word = raw.table.load_for_update(class.fingerprint, class.p);
-    assert_eq!(word.word(), Word::<F10x6>::EMPTY.plus(class.untagged()));
-    assert!(!word.is_reserved());
+    assert_eq!(word_at(&raw, class.p), EMPTY.plus(class.untagged()));
+    assert!(!is_reserved(&raw, class.p));
 }
 
 /// The thread that made the reservation may be stopped for ever.
@@ -135,15 +111,10 @@ fn an_absent_item_is_added_to_its_home() {
 fn a_reservation_left_standing_is_taken_away() {
     let (raw, class) = wide();
     put(&raw, class.p, reserved(&[]));
-    let is_reserved = || {
-        raw.table
-            .load_for_update(class.fingerprint, class.p)
-            .is_reserved()
-    };
-    assert!(is_reserved());
+    assert!(is_reserved(&raw, class.p));
     let (answer, loads) = loads::during(|| raw.insert_unique(class));
     assert_eq!(answer, Ok(true));
-    assert!(!is_reserved());
+    assert!(!is_reserved(&raw, class.p));
     // It has looked at both words many times first, so that the owner may end.
     assert!((20..200).contains(&loads), "{loads} loads");
     assert_eq!((raw.count(class), raw.len.copies()), (1, 1));
@@ -153,7 +124,7 @@ fn a_reservation_left_standing_is_taken_away() {
 fn room_is_made_where_both_words_are_full() {
     let (raw, class) = wide();
     let others = (class.fingerprint.bits() + 1..).map(Entry::new).take(6);
-    let full = others.fold(Word::<F10x6>::EMPTY, Bucket::plus);
+    let full = others.fold(EMPTY, Bucket::plus);
     put(&raw, class.p, full);
     put(&raw, class.q, full);
     assert_eq!(raw.insert_unique(class), Ok(true));
@@ -165,11 +136,10 @@ fn room_is_made_where_both_words_are_full() {
 #[test]
 fn an_absent_item_is_added_to_the_emptier_word() {
     let (raw, class) = wide();
-    put(&raw, class.p, Word::<F10x6>::EMPTY.plus(Entry::new(700)));
+    put(&raw, class.p, EMPTY.plus(Entry::new(700)));
     assert_eq!(raw.insert_unique(class), Ok(true));
-    let word = |bucket| raw.table.load_for_update(class.fingerprint, bucket).word();
-    assert_eq!(word(class.q), Word::<F10x6>::EMPTY.plus(class.untagged()));
-    assert_eq!(word(class.p), Word::<F10x6>::EMPTY.plus(Entry::new(700)));
+    assert_eq!(word_at(&raw, class.q), EMPTY.plus(class.untagged()));
+    assert_eq!(word_at(&raw, class.p), EMPTY.plus(Entry::new(700)));
     assert_eq!((raw.count(class), raw.len.copies()), (1, 1));
 }
 
@@ -180,21 +150,16 @@ fn a_reservation_in_the_other_word_is_taken_away() {
     for reserved_at_home in [false, true] {
         let (raw, class) = wide();
         let (home, away) = match reserved_at_home {
-            false => (Word::<F10x6>::EMPTY, reserved(&[])),
-            true => (reserved(&[700, 701]), Word::<F10x6>::EMPTY),
+            false => (EMPTY, reserved(&[])),
+            true => (reserved(&[700, 701]), EMPTY),
         };
         put(&raw, class.p, home);
         put(&raw, class.q, away);
         assert_eq!(raw.insert_unique(class), Ok(true));
         for bucket in [class.p, class.q] {
-            assert!(
-                !raw.table
-                    .load_for_update(class.fingerprint, bucket)
-                    .is_reserved()
-            );
+            assert!(!is_reserved(&raw, bucket));
         }
-        let home = raw.table.load_for_update(class.fingerprint, class.p).word();
-        assert!(home.holds(class.untagged()));
+        assert!(word_at(&raw, class.p).holds(class.untagged()));
         assert_eq!((raw.count(class), raw.len.copies()), (1, 1));
     }
 }
@@ -204,10 +169,10 @@ fn a_reservation_in_the_other_word_is_taken_away() {
 fn a_present_item_moves_nothing_where_both_words_are_full() {
     for in_home in [true, false] {
         let (raw, class) = wide();
-        let copy = Word::<F10x6>::EMPTY.plus(class.untagged());
+        let copy = EMPTY.plus(class.untagged());
         let (first, other) = match in_home {
-            true => (copy, Word::<F10x6>::EMPTY.plus(Entry::new(700))),
-            false => (Word::<F10x6>::EMPTY.plus(Entry::new(700)), copy),
+            true => (copy, EMPTY.plus(Entry::new(700))),
+            false => (EMPTY.plus(Entry::new(700)), copy),
         };
         put(&raw, class.p, full_but_for(first));
         put(&raw, class.q, full_but_for(other));
@@ -221,9 +186,8 @@ fn a_present_item_moves_nothing_where_both_words_are_full() {
 #[test]
 fn each_item_added_splits_some_words() {
     let raw = growing(8, 1);
-    raw.table
-        .begin_level(raw.table.level())
-        .expect("a few bytes");
+    let level = raw.table.level();
+    raw.table.begin_level(level).expect("a few bytes");
     let class = Class::of_resident(Fingerprint::new(grown(700)), 0, 8);
     assert_eq!(raw.insert_unique(class), Ok(true));
     assert_eq!(raw.table.doublings(), 1);
