@@ -297,72 +297,39 @@ small_layouts! {
 }
 
 /// One test per layout: the harness runs them in parallel.
-mod small_layouts_agree_on_all_words {
-    use super::*;
+macro_rules! tests {
+    ($($all:ident { $($name:ident: $($agree:expr),*;)* })*) => {$(
+        mod $all {
+            use super::*;
 
-    #[test]
-    fn dense() {
-        all_operations_agree::<Dense>(all_phases::<Dense>());
-    }
-
-    #[test]
-    fn aligned() {
-        all_operations_agree::<Aligned>(all_phases::<Aligned>());
-    }
-
-    #[test]
-    fn two_slots() {
-        all_operations_agree::<TwoSlots>(all_phases::<TwoSlots>());
-    }
-
-    #[test]
-    fn one_bit() {
-        all_operations_agree::<OneBit>(all_phases::<OneBit>());
-    }
-
-    #[test]
-    fn growable() {
-        all_operations_agree::<Growable>(all_phases::<Growable>());
-    }
-
-    #[test]
-    fn growable_far_at_its_first_level() {
-        all_operations_agree::<GrowableFar>(0..2);
-    }
-
-    #[test]
-    fn growable_far_at_later_levels() {
-        all_operations_agree::<GrowableFar>(2..all_phases::<GrowableFar>().end);
-    }
+            $(
+                #[test]
+                fn $name() {
+                    $($agree;)*
+                }
+            )*
+        }
+    )*};
 }
 
-mod small_layouts_agree_on_all_pairs_of_words {
-    use super::*;
-
-    #[test]
-    fn dense() {
-        all_pairs_agree::<Dense>(0);
+tests! {
+    small_layouts_agree_on_all_words {
+        dense: all_operations_agree::<Dense>(all_phases::<Dense>());
+        aligned: all_operations_agree::<Aligned>(all_phases::<Aligned>());
+        two_slots: all_operations_agree::<TwoSlots>(all_phases::<TwoSlots>());
+        one_bit: all_operations_agree::<OneBit>(all_phases::<OneBit>());
+        growable: all_operations_agree::<Growable>(all_phases::<Growable>());
+        growable_far_at_its_first_level: all_operations_agree::<GrowableFar>(0..2);
+        growable_far_at_later_levels:
+            all_operations_agree::<GrowableFar>(2..all_phases::<GrowableFar>().end);
     }
 
-    #[test]
-    fn aligned() {
-        all_pairs_agree::<Aligned>(0);
-    }
-
-    #[test]
-    fn two_slots() {
-        all_pairs_agree::<TwoSlots>(0);
-    }
-
-    #[test]
-    fn one_bit() {
-        all_pairs_agree::<OneBit>(0);
-    }
-
-    #[test]
-    fn growable() {
-        all_pairs_agree::<Growable>(0);
-        all_pairs_agree::<Growable>(2);
+    small_layouts_agree_on_all_pairs_of_words {
+        dense: all_pairs_agree::<Dense>(0);
+        aligned: all_pairs_agree::<Aligned>(0);
+        two_slots: all_pairs_agree::<TwoSlots>(0);
+        one_bit: all_pairs_agree::<OneBit>(0);
+        growable: all_pairs_agree::<Growable>(0), all_pairs_agree::<Growable>(2);
     }
 }
 

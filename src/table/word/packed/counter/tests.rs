@@ -55,7 +55,9 @@ fn sum(copies: &[usize]) -> usize {
 fn agrees<L: PackedLayout>(word: Packed<L>, entry: Entry) {
     let context = format!("{entry:?} in {word:?}");
     let copies = naive(word, entry);
-    let most = 1 << L::COUNTER_BITS;
+    let (all, most) = (sum(&copies), 1 << L::COUNTER_BITS);
+    let copies_in = |word| sum(&naive(word, entry));
+    let others_in = |word| others(word, entry);
     assert_eq!(word.has(entry), !copies.is_empty(), "{context}");
     let like = word.like(entry);
     assert_eq!(like.is_some(), !copies.is_empty(), "{context}");
@@ -69,10 +71,7 @@ fn agrees<L: PackedLayout>(word: Packed<L>, entry: Entry) {
     // Lookups of what expires are in the tests of tags.
     let lasts = L::TAG_BITS == 0;
     let fingerprint = fingerprint_of::<L>(entry);
-    assert!(
-        !lasts || word.copies(fingerprint) == sum(&copies),
-        "{context}"
-    );
+    assert!(!lasts || word.copies(fingerprint) == all, "{context}");
     for (p, q) in [(bits, empty), (empty, bits)].into_iter().filter(|_| lasts) {
         let (settled, found) = Packed::<L>::match_settled(p, q, fingerprint, hint);
         assert_eq!(settled, word.is_unmarked(), "{context}");
@@ -80,18 +79,10 @@ fn agrees<L: PackedLayout>(word: Packed<L>, entry: Entry) {
     }
 
     let less = word.minus(entry);
-    assert_eq!(
-        sum(&naive(less, entry)),
-        sum(&copies).saturating_sub(1),
-        "{context}"
-    );
-    assert_eq!(others(less, entry), others(word, entry), "{context}");
-    let gone = copies.first() == Some(&1);
-    assert_eq!(
-        less.occupied() + u32::from(gone),
-        word.occupied(),
-        "{context}"
-    );
+    assert_eq!(copies_in(less), all.saturating_sub(1), "{context}");
+    assert_eq!(others_in(less), others_in(word), "{context}");
+    let gone = u32::from(copies.first() == Some(&1));
+    assert_eq!(less.occupied() + gone, word.occupied(), "{context}");
     assert_eq!(less.mark(), word.mark(), "{context}");
 
     let has_room = copies.iter().any(|&copies| copies < most);
@@ -100,9 +91,9 @@ fn agrees<L: PackedLayout>(word: Packed<L>, entry: Entry) {
     if let Some((in_other, new)) = counted {
         let new = Packed::<L>::decode(new, hint);
         assert!(!in_other, "{context}");
-        assert_eq!(sum(&naive(new, entry)), sum(&copies) + 1, "{context}");
+        assert_eq!(copies_in(new), all + 1, "{context}");
         assert_eq!(new.occupied(), word.occupied(), "{context}");
-        assert_eq!(others(new, entry), others(word, entry), "{context}");
+        assert_eq!(others_in(new), others_in(word), "{context}");
         assert_eq!(new.repeats(), word.repeats() + 1, "{context}");
         let found = Packed::<L>::counted_in_either(empty, bits, entry, hint);
         assert!(found.is_some_and(|(in_other, _)| in_other), "{context}");
@@ -117,20 +108,16 @@ fn agrees<L: PackedLayout>(word: Packed<L>, entry: Entry) {
     }
 
     let joined = word.joined(entry);
-    assert_eq!(sum(&naive(joined, entry)), sum(&copies), "{context}");
-    assert_eq!(others(joined, entry), others(word, entry), "{context}");
-    let saved = copies.len() - sum(&copies).div_ceil(most);
-    assert_eq!(
-        joined.occupied() + saved as u32,
-        word.occupied(),
-        "{context}"
-    );
+    assert_eq!(copies_in(joined), all, "{context}");
+    assert_eq!(others_in(joined), others_in(word), "{context}");
+    let saved = (copies.len() - all.div_ceil(most)) as u32;
+    assert_eq!(joined.occupied() + saved, word.occupied(), "{context}");
 
     let plus = word.plus_single(entry);
     assert_eq!(plus.is_some(), has_room || word.has_vacancy(), "{context}");
     if let Some(plus) = plus {
-        assert_eq!(sum(&naive(plus, entry)), sum(&copies) + 1, "{context}");
-        assert_eq!(others(plus, entry), others(word, entry), "{context}");
+        assert_eq!(copies_in(plus), all + 1, "{context}");
+        assert_eq!(others_in(plus), others_in(word), "{context}");
         let slots = word.occupied() + u32::from(!has_room);
         assert_eq!(plus.occupied(), slots, "{context}");
     }
@@ -153,16 +140,13 @@ fn renewal_agrees<L: PackedLayout>(word: Packed<L>, young: Entry) {
     };
     let copies = |word: Packed<L>, single| sum(&naive(word, single));
     assert!(renewed.is_unmarked(), "{context}");
-    if old == young {
-        assert_eq!(copies(renewed, old), copies(before, old), "{context}");
-    } else {
-        assert_eq!(copies(renewed, old) + 1, copies(before, old), "{context}");
-        assert_eq!(
-            copies(renewed, young),
-            copies(before, young) + 1,
-            "{context}"
-        );
-    }
+    let of_each = |word| (copies(word, old), copies(word, young));
+    let (of_old, of_young) = of_each(before);
+    let expected = match old == young {
+        true => (of_old, of_young),
+        false => (of_old - 1, of_young + 1),
+    };
+    assert_eq!(of_each(renewed), expected, "{context}");
 }
 
 /// A mark hides its slot, and loses one copy at a time.
@@ -174,11 +158,8 @@ fn mark_agrees<L: PackedLayout>(word: Packed<L>, one: Fingerprint) {
     let (mark, copies) = (word.mark(), Packed::<L>::copies_of(marked));
     let less = word.minus_marked();
     let context = format!("{word:?}");
-    assert_eq!(
-        fingerprint_of::<L>(less.marked_entry(one)),
-        fingerprint_of::<L>(marked),
-        "{context}"
-    );
+    let fingerprints = [less.marked_entry(one), marked].map(fingerprint_of::<L>);
+    assert_eq!(fingerprints[0], fingerprints[1], "{context}");
     if copies == 1 {
         assert_eq!(less.mark(), Some(Mark::Killed), "{context}");
         assert_eq!(less, word.remarked(Mark::Killed), "{context}");
