@@ -20,35 +20,22 @@ pub(super) fn operations_agree<L: SemiSorted>(naive: &Naive, fingerprints: &[u64
     assert_eq!(contents.mark(), naive.marked.map(|(mark, _)| mark));
     assert_eq!(contents.is_unmarked(), naive.marked.is_none());
     assert_eq!(contents.is_reserved(), naive.token.is_some());
-    assert!(
-        contents
-            .residents(Fingerprint::NONE)
-            .eq(naive.rest.iter().copied().map(Entry::new))
-    );
+    let rest = naive.rest.iter().copied().map(Entry::new);
+    assert!(contents.residents(Fingerprint::NONE).eq(rest));
     assert_eq!(contents.occupied() as usize, naive.slots_used());
     same(contents.without_reservation(), &naive.with_token(None));
     for &fingerprint in fingerprints {
+        let (entry, context) = (Entry::new(fingerprint), (fingerprint, naive));
         let copies = naive.rest.iter().filter(|&&it| it == fingerprint).count();
-        assert_eq!(
-            contents.holds(Entry::new(fingerprint)),
-            copies > 0,
-            "{naive:?}"
-        );
-        assert_eq!(contents.count(Entry::new(fingerprint)), copies, "{naive:?}");
+        assert_eq!(contents.holds(entry), copies > 0, "{context:?}");
+        assert_eq!(contents.count(entry), copies, "{context:?}");
         let mark = naive.marked.filter(|&(_, marked)| marked == fingerprint);
         let mark = mark.map(|(mark, _)| mark);
-        assert_eq!(
-            contents.mark_of(Fingerprint::new(fingerprint)),
-            mark,
-            "{naive:?}"
-        );
+        let found = contents.mark_of(Fingerprint::new(fingerprint));
+        assert_eq!(found, mark, "{context:?}");
         for kind in MARKED {
-            let expected = mark == Some(kind);
-            assert_eq!(
-                contents.is_marked(kind, Entry::new(fingerprint)),
-                expected,
-                "{naive:?}"
-            );
+            let found = contents.is_marked(kind, entry);
+            assert_eq!(found, mark == Some(kind), "{context:?}");
         }
     }
     if let Some((_, marked)) = naive.marked {
@@ -56,10 +43,8 @@ pub(super) fn operations_agree<L: SemiSorted>(naive: &Naive, fingerprints: &[u64
         same(contents.without_marked(), &naive.with_mark(None));
         same(contents.unmarked(), &naive.with_mark(None).plus(marked));
         for kind in MARKED {
-            same(
-                contents.remarked(kind),
-                &naive.with_mark(Some((kind, marked))),
-            );
+            let remarked = naive.with_mark(Some((kind, marked)));
+            same(contents.remarked(kind), &remarked);
             for &fingerprint in fingerprints {
                 let instead = contents.marked_instead(Entry::new(fingerprint), kind);
                 same(instead, &naive.with_mark(Some((kind, fingerprint))));
@@ -93,31 +78,22 @@ pub(super) fn operations_agree<L: SemiSorted>(naive: &Naive, fingerprints: &[u64
         }
     }
     for &fingerprint in fingerprints {
-        let more = if vacant {
-            naive.plus(fingerprint)
-        } else {
-            naive.clone()
-        };
-        same(contents.plus(Entry::new(fingerprint)), &more);
+        let entry = Entry::new(fingerprint);
+        let more = vacant.then(|| naive.plus(fingerprint));
+        same(contents.plus(entry), more.as_ref().unwrap_or(naive));
         let less = naive.minus(fingerprint);
-        same(
-            contents.minus(Entry::new(fingerprint)),
-            less.as_ref().unwrap_or(naive),
-        );
+        same(contents.minus(entry), less.as_ref().unwrap_or(naive));
         for kind in MARKED {
-            let marked = Some((kind, fingerprint));
-            let unmarked = naive.marked.is_none();
-            let expected = less.as_ref().filter(|_| unmarked);
-            let with_mark = contents.with_mark(Entry::new(fingerprint), kind);
-            assert_eq!(with_mark.is_some(), expected.is_some(), "{naive:?}");
-            if let (Some(with_mark), Some(less)) = (with_mark, expected) {
-                same(with_mark, &less.with_mark(marked));
-            }
-            let brought = contents.plus_marked(Entry::new(fingerprint), kind);
-            assert_eq!(brought.is_some(), unmarked && vacant, "{naive:?}");
-            if let Some(brought) = brought {
-                same(brought, &naive.with_mark(marked));
-            }
+            let marked = |rest: Option<&Naive>, found: Option<Contents<L>>| {
+                let rest = rest.filter(|_| naive.marked.is_none());
+                assert_eq!(found.is_some(), rest.is_some(), "{naive:?}");
+                if let (Some(found), Some(rest)) = (found, rest) {
+                    same(found, &rest.with_mark(Some((kind, fingerprint))));
+                }
+            };
+            marked(less.as_ref(), contents.with_mark(entry, kind));
+            let brought = contents.plus_marked(entry, kind);
+            marked(vacant.then_some(naive), brought);
         }
     }
 }
@@ -153,12 +129,8 @@ pub(super) fn writes_agree<L: SemiSorted>(p: &Naive, q: &Naive, fingerprints: &[
     let [p, q] = [p, q].map(|it| it.with_token(None));
     let vacant = [&p, &q].map(|it| it.slots_used() < L::SLOTS);
     for &fingerprint in fingerprints {
-        let plus = Contents::<L>::plus_in_emptier(
-            words[0],
-            words[1],
-            Entry::new(fingerprint),
-            Hint::FIXED,
-        );
+        let entry = Entry::new(fingerprint);
+        let plus = Contents::<L>::plus_in_emptier(words[0], words[1], entry, Hint::FIXED);
         assert_eq!(plus.is_some(), vacant != [false; 2], "{p:?} and {q:?}");
         if let Some((in_q, Bits(new))) = plus {
             let into = if in_q { &q } else { &p };
@@ -173,7 +145,6 @@ pub(super) fn writes_agree<L: SemiSorted>(p: &Naive, q: &Naive, fingerprints: &[
         let less = p.minus(fingerprint).map(|it| (true, it));
         let less = less.or_else(|| Some((false, q.minus(fingerprint)?)));
         let less = less.map(|(in_p, it)| (in_p, Bits(it.word::<L>())));
-        let entry = Entry::new(fingerprint);
         match Contents::<L>::minus_in_first(words[0], words[1], entry, Hint::FIXED) {
             Minus::Taken { in_p, new } => assert_eq!(Some((in_p, new)), less),
             Minus::Nothing => assert_eq!(less, None, "{fingerprint} in {p:?} and {q:?}"),
