@@ -4,7 +4,7 @@ use super::RawFilter;
 use crate::table::{
     Levels,
     class::Class,
-    layout::{GrowingExpiring, Word},
+    layout::GrowingExpiring,
     time::{Epochs, Moment},
     word::Bucket,
 };
@@ -32,12 +32,11 @@ fn class(raw: &Raw, item: u64) -> Class {
 /// The live and the dead copies in all words.
 fn held(raw: &Raw) -> [usize; 2] {
     let (now, mut held) = (raw.moment(), [0; 2]);
-    let Ok(()) = raw.scan_words(&mut |bits| {
-        let word = Word::<GrowingExpiring>::unpack(bits);
+    for (_, _, word) in raw.table.words_made() {
         let all = word.occupied() as usize;
         let live = now.without_dead(word, 0).occupied() as usize;
         held = [held[0] + live, held[1] + all - live];
-    });
+    }
     held
 }
 
@@ -145,14 +144,4 @@ fn threads_insert_find_and_expire_while_the_filter_grows() {
     assert_eq!(held(raw), [0, 0]);
     assert_eq!(raw.len.copies(), 0);
     assert!(raw.table.doublings() >= 4, "{}", raw.table.doublings());
-}
-
-impl Raw {
-    /// Hands all words, dead copies included, to `take`.
-    fn scan_words(&self, take: &mut dyn FnMut(u64)) -> Result<(), std::convert::Infallible> {
-        for (_, _, word) in self.table.words_made() {
-            take(word.pack());
-        }
-        Ok(())
-    }
 }

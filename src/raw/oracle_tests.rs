@@ -57,6 +57,11 @@ impl<L: Layout> Checked<L> {
         self.raw.table.buckets() * L::slots_at(0)
     }
 
+    fn load(&self, bucket: usize) -> Word<L> {
+        let table = &self.raw.table;
+        table.load(Step::ReadP, Fingerprint::new(1), bucket)
+    }
+
     fn added(&mut self, class: Class) {
         *self.counts.entry(key(class)).or_default() += 1;
     }
@@ -66,10 +71,7 @@ impl<L: Layout> Checked<L> {
         let expected = [InsertError::Full, InsertError::TooManyCopies];
         assert!(expected.contains(&error), "{error}");
         for bucket in [class.p, class.q] {
-            let word = self
-                .raw
-                .table
-                .load(Step::ReadP, Fingerprint::new(1), bucket);
+            let word = self.load(bucket);
             assert!(!word.has_vacancy(), "{class:?}: {word:?}");
         }
     }
@@ -119,10 +121,7 @@ impl<L: Layout> Checked<L> {
     fn is_at_rest(&self) {
         assert_eq!(self.raw.len.copies(), self.items());
         for bucket in 0..self.raw.table.buckets() {
-            let word = self
-                .raw
-                .table
-                .load(Step::ReadP, Fingerprint::new(1), bucket);
+            let word = self.load(bucket);
             assert!(word.is_unmarked() && !word.is_reserved(), "{word:?}");
         }
         let mut found = Counts::new();

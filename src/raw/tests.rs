@@ -6,7 +6,7 @@ mod writes;
 
 use super::{
     lookup::ATTEMPTS,
-    moves::{Fill, Hop, Left},
+    moves::{Fill, Left},
     *,
 };
 use crate::{

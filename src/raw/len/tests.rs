@@ -5,12 +5,18 @@ use crate::memory::{CanGrow, Fixed, Heap};
 use crate::table::counted::SlotOrRepeat;
 use std::thread;
 
+/// That of a fixed filter.
+type Len = super::Len<Heap, Fixed, ()>;
+
+/// That of a filter that grows.
+type Growing<C = ()> = super::Len<Heap, CanGrow, C>;
+
 const TABLES: [usize; 4] = [2, 512, 5 * 512, 1 << 27];
 
 #[test]
 fn the_sum_of_all_threads_is_exact_at_rest() {
     for buckets in TABLES {
-        let len = Len::<Heap, Fixed, ()>::new(buckets);
+        let len = Len::new(buckets);
         thread::scope(|scope| {
             for thread in 1..=16_u64 {
                 let len = &len;
@@ -31,7 +37,7 @@ fn the_sum_of_all_threads_is_exact_at_rest() {
 #[test]
 fn a_shard_may_wrap_below_zero() {
     for buckets in TABLES {
-        let len = Len::<Heap, Fixed, ()>::new(buckets);
+        let len = Len::new(buckets);
         thread::scope(|scope| {
             scope.spawn(|| len.add(5));
         });
@@ -51,7 +57,7 @@ fn a_shard_may_wrap_below_zero() {
 #[test]
 fn a_remove_that_is_counted_before_its_insert_shows_no_huge_sum() {
     for buckets in TABLES {
-        let len = Len::<Heap, Fixed, ()>::new(buckets);
+        let len = Len::new(buckets);
         len.subtract(1);
         assert_eq!(len.slots(), 0, "{buckets}");
         len.add(1);
@@ -64,7 +70,7 @@ fn a_remove_that_is_counted_before_its_insert_shows_no_huge_sum() {
 /// on the one to come.
 #[test]
 fn one_low_sum_does_not_say_that_there_are_few() {
-    let len = Len::<Heap, Fixed, ()>::new(1 << 27);
+    let len = Len::new(1 << 27);
     let shards = len.shards();
     // Relaxed, here and below: all in one thread.
     shards[0].slots.fetch_add(120, Ordering::Relaxed);
@@ -89,7 +95,7 @@ fn one_low_sum_does_not_say_that_there_are_few() {
 #[test]
 fn reset_is_zero_on_every_shard() {
     for buckets in TABLES {
-        let mut len = Len::<Heap, Fixed, ()>::new(buckets);
+        let mut len = Len::new(buckets);
         thread::scope(|scope| {
             for _ in 0..20 {
                 scope.spawn(|| len.add(7));
@@ -102,15 +108,9 @@ fn reset_is_zero_on_every_shard() {
 
 #[test]
 fn shards_never_take_up_more_than_half_of_the_table() {
-    assert_eq!(
-        Len::<Heap, Fixed, ()>::new(511).bytes(),
-        size_of::<First<()>>()
-    );
+    assert_eq!(Len::new(511).bytes(), size_of::<First<()>>());
     for buckets in (1..200).map(|pages| pages * 512) {
-        assert!(
-            Len::<Heap, Fixed, ()>::new(buckets).bytes() <= 8 * buckets / 2,
-            "{buckets}"
-        );
+        assert!(Len::new(buckets).bytes() <= 8 * buckets / 2, "{buckets}");
     }
 }
 
@@ -118,7 +118,7 @@ fn shards_never_take_up_more_than_half_of_the_table() {
 #[test]
 fn the_counters_of_all_threads_are_added_up_and_outlast_a_reset() {
     for buckets in TABLES {
-        let mut len = Len::<Heap, Fixed, ()>::new(buckets);
+        let mut len = Len::new(buckets);
         thread::scope(|scope| {
             for path in 1..=20 {
                 let len = &len;
@@ -143,8 +143,8 @@ fn the_counters_of_all_threads_are_added_up_and_outlast_a_reset() {
 #[test]
 fn a_filter_that_takes_the_items_of_another_keeps_its_counters() {
     for (words, other_words) in [(2, 2), (LARGE, 2), (2, LARGE), (LARGE, LARGE)] {
-        let mut len = Len::<Heap, CanGrow, ()>::new(words);
-        let other = Len::<Heap, CanGrow, ()>::new(other_words);
+        let mut len = Growing::<()>::new(words);
+        let other = Growing::<()>::new(other_words);
         len.add(100);
         len.counters().relocated(7);
         len.counters().failed();
@@ -160,8 +160,8 @@ fn a_filter_that_takes_the_items_of_another_keeps_its_counters() {
 /// The same if both have several shards, and the counters of the other one are in the first of these.
 #[test]
 fn a_filter_that_takes_the_items_of_a_large_one_keeps_the_counters_of_both() {
-    let mut len = Len::<Heap, Fixed, ()>::new(LARGE);
-    let other = Len::<Heap, Fixed, ()>::new(LARGE);
+    let mut len = Len::new(LARGE);
+    let other = Len::new(LARGE);
     for len in [&len, &other] {
         for _ in 0..5 {
             len.counters().relocated(2);
@@ -195,7 +195,7 @@ fn the_counters_of_a_small_filter_never_start_again() {
     assert_eq!(before.longest_path, (1 << 16) - 1);
     assert_eq!(before.failed_inserts, 1 << 40);
     assert!(before.retried_lookups > 4_000_000_000);
-    let mut len = Len::<Heap, Fixed, ()>::new(2);
+    let mut len = Len::new(2);
     len.first.counters = counters;
     len.counters().retried();
     len.counters().conservative();
@@ -210,7 +210,7 @@ fn the_counters_of_a_small_filter_never_start_again() {
 
 #[test]
 fn the_number_of_shards_follows_the_table() {
-    let shards = |bytes: usize| Len::<Heap, Fixed, ()>::new(bytes / 8).shards().len();
+    let shards = |bytes: usize| Len::new(bytes / 8).shards().len();
     let sizes = [4, 8, 64, 511, 512, 1 << 14, 1 << 15, 1 << 20].map(|kib| shards(kib << 10));
     assert_eq!(sizes, [0, 2, 16, 16, 32, 32, 64, 64]);
 }
@@ -239,7 +239,7 @@ fn thread_numbers_differ_and_stay() {
 /// Threads add and remove while the shards are allocated.
 #[test]
 fn a_filter_that_grows_gets_its_shards_when_it_is_large() {
-    let len = Len::<Heap, CanGrow, ()>::new(2);
+    let len = Growing::<()>::new(2);
     let small = len.bytes();
     assert_eq!(small, size_of::<First<()>>());
     len.grow(LARGE - 1);
@@ -263,7 +263,7 @@ fn a_filter_that_grows_gets_its_shards_when_it_is_large() {
     len.reset();
     assert_eq!((len.slots(), len.bytes()), (0, small));
     assert_eq!(
-        Len::<Heap, CanGrow, ()>::new(LARGE).bytes(),
+        Growing::<()>::new(LARGE).bytes(),
         small + FEW * size_of::<ShardOf<()>>()
     );
 }
@@ -273,9 +273,8 @@ fn a_filter_that_grows_gets_its_shards_when_it_is_large() {
 fn copies_are_slots_and_repeats() {
     use SlotOrRepeat::{Repeat, Slot};
     for words in [2, LARGE] {
-        let mut len = Len::<Heap, CanGrow, SlotOrRepeat>::new(words);
-        let numbers =
-            |len: &Len<Heap, CanGrow, SlotOrRepeat>| (len.slots(), len.copies() - len.slots());
+        let mut len = Growing::<SlotOrRepeat>::new(words);
+        let numbers = |len: &Growing<SlotOrRepeat>| (len.slots(), len.copies() - len.slots());
         for copy in [Slot, Repeat, Slot, Repeat, Repeat] {
             len.count().add(copy);
         }
@@ -291,7 +290,7 @@ fn copies_are_slots_and_repeats() {
         len.subtract_repeats(1);
         len.add_repeats(0);
         assert_eq!(numbers(&len), (1, 6), "{words}");
-        let other = Len::<Heap, CanGrow, SlotOrRepeat>::new(LARGE);
+        let other = Growing::<SlotOrRepeat>::new(LARGE);
         other.count().add(Slot);
         other.count().add(Repeat);
         len.replace(other);

@@ -24,11 +24,7 @@ fn a_move_gives_way() {
         .plus(class.untagged());
     let word = word.minus(Entry::new(700)).minus(Entry::new(701));
     put(&raw, class.p, word);
-    let hop = Hop {
-        entry: class.untagged(),
-        from: class.p,
-        to: class.q,
-    };
+    let hop = raw.hop_out_of(class.p, class.untagged());
     let outline = marked::<F10x6>(&class, Mark::Outline);
     let given_up = || {
         for outlined in [false, true] {
@@ -63,16 +59,7 @@ fn a_move_leaves_behind_what_belongs_there() {
         let levels = raw.table.doublings();
         let class = Class::of_resident(Fingerprint::new(resident), 0, 8);
         let entry = class.untagged();
-        let hop = Hop {
-            entry,
-            from: class.p,
-            to: class.q,
-        };
-        let back = Hop {
-            from: class.q,
-            to: class.p,
-            ..hop
-        };
+        let [hop, back] = [class.p, class.q].map(|bucket| raw.hop_out_of(bucket, entry));
         let left = if fits { Left::Filled } else { Left::Hole };
         let place = format!("{other} after {resident} at level {levels}");
         let put = |word: Word<L>| Some(word.plus(entry));

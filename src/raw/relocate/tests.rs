@@ -12,6 +12,12 @@ use crate::{
     },
 };
 
+/// A word that is full of other items.
+fn full() -> Word<F15x4> {
+    let entries = (2..6).map(Entry::new);
+    entries.fold(Word::<F15x4>::EMPTY, Bucket::plus)
+}
+
 #[test]
 fn inserts_refused_for_want_of_room_are_counted() {
     let (raw, _) = filter_and_class::<F10x6>();
@@ -108,18 +114,10 @@ fn a_filter_does_not_grow_for_a_class_that_has_just_filled_its_pair() {
     assert!(!raw.has_others(classes[0]) && raw.has_others(classes[1]));
     assert!(raw.remove(classes[0]));
     assert!(!raw.has_others(classes[0]));
-    put(
-        &raw,
-        classes[0].p,
-        marked::<Growing>(&classes[0], Mark::Outline),
-    );
-    assert!(!raw.has_others(classes[0]));
-    put(
-        &raw,
-        classes[0].p,
-        marked::<Growing>(&classes[1], Mark::Outline),
-    );
-    assert!(raw.has_others(classes[0]));
+    for (class, is_other) in [(&classes[0], false), (&classes[1], true)] {
+        put(&raw, classes[0].p, marked::<Growing>(class, Mark::Outline));
+        assert_eq!(raw.has_others(classes[0]), is_other);
+    }
 }
 
 #[test]
@@ -165,16 +163,13 @@ fn an_insert_that_only_a_move_is_in_the_way_of_can_be_repeated() {
     ] {
         let raw = RawFilter::<F15x4>::new(64, Levels::FIXED).expect("a few bytes");
         let class = Class::of_resident(Fingerprint::new(9), 0, 64);
-        let full = (2..6)
-            .map(Entry::new)
-            .fold(Word::<F15x4>::EMPTY, Bucket::plus);
-        let marked = full.with_mark(Entry::new(2), mark).expect("it is there");
+        let marked = full().with_mark(Entry::new(2), mark).expect("it is there");
         put(&raw, class.p, marked);
         put(&raw, class.q, marked);
         assert_eq!(raw.insert(class), Err(InsertError::Contended));
         assert_eq!(raw.insert_unique(class), Err(InsertError::Contended));
         assert_eq!(raw.stats().failed_inserts, 0);
-        put(&raw, class.q, full);
+        put(&raw, class.q, full());
         assert_eq!(raw.insert(class), Ok(()), "{mark:?}");
     }
 }
@@ -184,11 +179,8 @@ fn an_insert_that_only_a_move_is_in_the_way_of_can_be_repeated() {
 fn an_insert_that_only_a_hold_is_in_the_way_of_can_be_repeated() {
     let raw = RawFilter::<F15x4>::new(8, Levels::FIXED).expect("a few bytes");
     let class = Class::of_resident(Fingerprint::new(9), 0, 8);
-    let full = (2..6)
-        .map(Entry::new)
-        .fold(Word::<F15x4>::EMPTY, Bucket::plus);
-    put(&raw, class.p, full);
-    put(&raw, class.q, full);
+    put(&raw, class.p, full());
+    put(&raw, class.q, full());
     let hold = raw.versions.of(class).hold().expect("few holds");
     assert_eq!(raw.insert(class), Err(InsertError::Contended));
     drop(hold);

@@ -3,8 +3,10 @@
 use super::*;
 use crate::{
     error::InsertError,
-    raw::{crew::Alone, tests::from_lower},
-    step::Step,
+    raw::{
+        crew::Alone,
+        tests::{from_lower, put, word_at},
+    },
     table::Levels,
     table::class::Class,
     table::layout::{F10x6, F15x4, F30x2, PackedLayout, Word},
@@ -19,6 +21,16 @@ fn between<L: PackedLayout<Time = Timeless>>(buckets: usize, one: usize, other: 
         .expect("every pair with an odd sum has some")
 }
 
+/// The class of this pair.
+fn class_between<L: PackedLayout<Time = Timeless>>(
+    buckets: usize,
+    one: usize,
+    other: usize,
+) -> Class {
+    let fingerprint = Fingerprint::new(between::<L>(buckets, one, other));
+    Class::of_resident(fingerprint, one, buckets)
+}
+
 /// Fills a bucket with residents that have these alternates, in turn.
 fn fill<L: PackedLayout<Time = Timeless>>(raw: &RawFilter<L>, bucket: usize, alternates: &[usize]) {
     let residents = alternates
@@ -29,10 +41,7 @@ fn fill<L: PackedLayout<Time = Timeless>>(raw: &RawFilter<L>, bucket: usize, alt
         .cycle()
         .take(L::slots_at(0))
         .fold(Word::<L>::EMPTY, Bucket::plus);
-    assert!(
-        raw.table
-            .update(Step::Claim, Fingerprint::new(1), bucket, |_| Some(word))
-    );
+    put(raw, bucket, word);
 }
 
 /// A filter whose buckets are full of copies that lead from each of these buckets to the next; the
@@ -42,11 +51,7 @@ fn chain<L: PackedLayout<Time = Timeless>>(buckets: usize, length: usize) -> (Ra
     for bucket in 0..length {
         fill(&raw, bucket, &[bucket + 1]);
     }
-    let fingerprint = between::<L>(buckets, 0, 1);
-    (
-        raw,
-        Class::of_resident(Fingerprint::new(fingerprint), 0, buckets),
-    )
+    (raw, class_between::<L>(buckets, 0, 1))
 }
 
 fn search<L: Layout>(raw: &RawFilter<L>, class: Class, wary: bool) -> (Found, Search) {
@@ -93,11 +98,7 @@ fn ways_that_meet_do_not_use_up_the_search() {
             }
         }
         let root = layer(0)[0];
-        let class = Class::of_resident(
-            Fingerprint::new(between::<L>(buckets, root, layer(1)[0])),
-            root,
-            buckets,
-        );
+        let class = class_between::<L>(buckets, root, layer(1)[0]);
         let (found, search) = search(&raw, class, true);
         assert_eq!(found, Found::Path);
         assert!(search.visited() <= 2 * layers + FEW);
@@ -123,29 +124,18 @@ fn a_search_among_full_words_that_lead_to_one_another_ends() {
     for (bucket, alternate) in [(10, 11), (11, 12), (12, 13), (13, 12)] {
         fill(&raw, bucket, &[alternate]);
     }
-    let class = Class::of_resident(Fingerprint::new(between::<F10x6>(64, 10, 11)), 10, 64);
+    let class = class_between::<F10x6>(64, 10, 11);
     let (found, mut search) = search(&raw, class, true);
     assert_eq!(found, Found::Nothing);
-    let reached: Vec<usize> = search
-        .reached::<F10x6>()
-        .map(|(_, bucket)| bucket)
-        .collect();
+    let reached = search.reached::<F10x6>().map(|(_, bucket)| bucket);
+    let reached: Vec<usize> = reached.collect();
     // Copies are some ways each, as long as the nodes are few.
-    assert!(
-        [10, 11, 12, 13]
-            .iter()
-            .all(|bucket| reached.contains(bucket))
-    );
+    assert!((10..=13).all(|bucket| reached.contains(&bucket)));
     assert!(reached.len() < MAX_PROBES);
     assert_eq!(raw.insert(class), Err(InsertError::Full));
     // What it knew is forgotten when it searches again.
     let resident = between::<F10x6>(64, 13, 12);
-    assert!(
-        raw.table
-            .update(Step::Claim, Fingerprint::new(1), 13, |word| Some(
-                word.minus(Entry::new(resident))
-            ))
-    );
+    put(&raw, 13, word_at(&raw, 13).minus(Entry::new(resident)));
     let found = search.run(&raw, Alone, class.fingerprint, &[class.p, class.q], false);
     assert_eq!(found, Found::Path);
 }
@@ -176,8 +166,8 @@ fn a_held_way_does_not_hide_another() {
 fn a_mark_in_the_way_is_not_no_path() {
     let (raw, class) = chain::<F10x6>(64, 5);
     let resident = between::<F10x6>(64, 3, 4);
-    let mark = |word: Word<F10x6>| word.with_mark(Entry::new(resident), Mark::Trailing);
-    assert!(raw.table.update(Step::Claim, Fingerprint::new(1), 3, mark));
+    let marked = word_at(&raw, 3).with_mark(Entry::new(resident), Mark::Trailing);
+    put(&raw, 3, marked.expect("it is there"));
     let (found, search) = search(&raw, class, true);
     assert_eq!(found, Found::Blocked);
     assert!(search.reached::<F10x6>().all(|(_, bucket)| bucket < 3));
@@ -190,14 +180,11 @@ fn a_mark_in_the_first_words_is_not_no_path() {
     let raw = RawFilter::<F10x6>::new(64, Levels::FIXED).expect("memory");
     fill(&raw, 0, &[1]);
     fill(&raw, 1, &[0]);
-    let class = Class::of_resident(Fingerprint::new(between::<F10x6>(64, 0, 1)), 0, 64);
+    let class = class_between::<F10x6>(64, 0, 1);
     assert_eq!(search(&raw, class, true).0, Found::Nothing);
-    let mark = |word: Word<F10x6>| word.with_mark(class.untagged(), Mark::Trailing);
     for bucket in [0, 1] {
-        assert!(
-            raw.table
-                .update(Step::Claim, Fingerprint::new(1), bucket, mark)
-        );
+        let marked = word_at(&raw, bucket).with_mark(class.untagged(), Mark::Trailing);
+        put(&raw, bucket, marked.expect("it is there"));
     }
     let (found, search) = search(&raw, class, true);
     assert_eq!((found, search.visited()), (Found::Blocked, 2));
@@ -209,7 +196,7 @@ fn a_snapshot_in_the_way_is_not_no_path() {
     let raw = RawFilter::<F15x4>::new(2048, Levels::FIXED).expect("memory");
     fill(&raw, 0, &[1]);
     fill(&raw, 1, &[600]);
-    let class = Class::of_resident(Fingerprint::new(between::<F15x4>(2048, 0, 1)), 0, 2048);
+    let class = class_between::<F15x4>(2048, 0, 1);
     let found = || search(&raw, class, true).0;
     assert_eq!(found(), Found::Path);
     let _snapshot = raw.frontiers.register(2048, None, None).expect("memory");
@@ -231,11 +218,7 @@ fn a_snapshot_is_helped_by_more_chunks_in_each_round() {
     let raw = RawFilter::<F30x2>::new(BUCKETS, Levels::FIXED).expect("memory");
     fill(&raw, 0, &[1]);
     fill(&raw, 1, &[200 * 512]);
-    let class = Class::of_resident(
-        Fingerprint::new(between::<F30x2>(BUCKETS, 0, 1)),
-        0,
-        BUCKETS,
-    );
+    let class = class_between::<F30x2>(BUCKETS, 0, 1);
     let _snapshot = raw.frontiers.register(BUCKETS, None, None).expect("memory");
     raw.frontiers.stop_in(0);
     assert_eq!(raw.insert(class), Ok(()));
@@ -266,16 +249,10 @@ fn a_search_among_very_many_full_words_ends_at_its_bound() {
                 .wrapping_add(1);
             word.plus(Entry::new((random >> 33) % F30x2::LEVELS[0].largest + 1))
         });
-        assert!(
-            raw.table
-                .update(Step::Claim, Fingerprint::new(1), bucket, |_| Some(word))
-        );
+        put(&raw, bucket, word);
     }
-    let (found, search) = search(
-        &raw,
-        Class::of_resident(Fingerprint::new(5), 77, BUCKETS),
-        false,
-    );
+    let class = Class::of_resident(Fingerprint::new(5), 77, BUCKETS);
+    let (found, search) = search(&raw, class, false);
     assert_eq!(found, Found::NotSoFar);
     let reached = search.visited();
     assert!(

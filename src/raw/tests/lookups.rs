@@ -93,12 +93,8 @@ fn a_lookup_under_relocations_takes_a_bounded_number_of_loads() {
         scope.spawn(|| {
             // Relaxed: it passes no data on.
             while !done.load(Ordering::Relaxed) {
-                for (from, to) in [(class.p, class.q), (class.q, class.p)] {
-                    let hop = Hop {
-                        entry: class.untagged(),
-                        from,
-                        to,
-                    };
+                for from in [class.p, class.q] {
+                    let hop = raw.hop_out_of(from, class.untagged());
                     raw.move_resident(hop, false, Fill::Hole);
                 }
             }

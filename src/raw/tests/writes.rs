@@ -129,11 +129,7 @@ fn every_change_of_a_word_takes_the_reservation_away() {
         assert_eq!(raw.insert(class), Ok(()));
         assert_eq!(count(), 1);
         let from = usize::from(word_at(&raw, class.p) == Word::<L>::EMPTY);
-        let hop = Hop {
-            entry: class.untagged(),
-            from: buckets[from],
-            to: buckets[1 - from],
-        };
+        let hop = raw.hop_out_of(buckets[from], class.untagged());
         reserve();
         assert_eq!(raw.move_resident(hop, false, Fill::Hole), Some(Left::Hole));
         assert_eq!(count(), 0);

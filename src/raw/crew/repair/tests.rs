@@ -138,27 +138,16 @@ fn a_repair_ends_a_move_in_each_of_its_states() {
     let taken = crew.take_line().expect("a line");
     let line = taken.for_moves();
     // The words before the repair and after it, and whether it retracts or completes the move.
+    use Mark::{Delivered as D, Killed as K, Outline as O, Shadow as S, Trailing as T};
     let states = [
         ([copy, empty], [copy, empty], [0, 0]),
-        ([copy, marked(Mark::Outline)], [copy, empty], [1, 0]),
-        ([copy, marked(Mark::Shadow)], [copy, empty], [1, 0]),
-        (
-            [marked(Mark::Trailing), marked(Mark::Shadow)],
-            [empty, copy],
-            [0, 1],
-        ),
-        (
-            [marked(Mark::Trailing), marked(Mark::Delivered)],
-            [empty, copy],
-            [0, 1],
-        ),
-        (
-            [marked(Mark::Trailing), marked(Mark::Killed)],
-            [empty, empty],
-            [0, 1],
-        ),
-        ([empty, marked(Mark::Delivered)], [empty, copy], [0, 1]),
-        ([empty, marked(Mark::Killed)], [empty, empty], [0, 1]),
+        ([copy, marked(O)], [copy, empty], [1, 0]),
+        ([copy, marked(S)], [copy, empty], [1, 0]),
+        ([marked(T), marked(S)], [empty, copy], [0, 1]),
+        ([marked(T), marked(D)], [empty, copy], [0, 1]),
+        ([marked(T), marked(K)], [empty, empty], [0, 1]),
+        ([empty, marked(D)], [empty, copy], [0, 1]),
+        ([empty, marked(K)], [empty, empty], [0, 1]),
     ];
     for ((before, after, done), hand) in states
         .iter()
@@ -190,6 +179,13 @@ fn a_repair_ends_a_move_in_each_of_its_states() {
     }
 }
 
+/// All gates say that the line has them.
+fn take_all_gates(crew: &Crew, line: usize) {
+    for gate in &*crew.gates {
+        gate.store(line as u64, Ordering::Release);
+    }
+}
+
 /// Lines are words that any process may have written.
 #[test]
 fn a_repair_leaves_out_moves_that_cannot_be() {
@@ -198,18 +194,11 @@ fn a_repair_leaves_out_moves_that_cannot_be() {
     let raw = &filters[0];
     let crew = raw.crew().expect("processes share it");
     let first = crew.lines_of(DEAD).start;
-    for gate in &*crew.gates {
-        gate.store(first as u64, Ordering::Release);
-    }
+    take_all_gates(crew, first);
     let buckets = raw.table.buckets() as u64;
-    for entry in [
-        0,
-        1,
-        L::LARGEST_ENTRY,
-        L::LARGEST_ENTRY + 1,
-        u64::from(u32::MAX),
-    ] {
-        for bucket in [0, buckets - 1, buckets, u64::from(u32::MAX)] {
+    let (last, most) = (L::LARGEST_ENTRY, u64::from(u32::MAX));
+    for entry in [0, 1, last, last + 1, most] {
+        for bucket in [0, buckets - 1, buckets, most] {
             for at in 0..4 {
                 crew.word(first, at)
                     .store(entry << 32 | bucket, Ordering::Release);
@@ -230,9 +219,7 @@ fn a_repair_of_moves_that_cannot_be_changes_no_word() {
     let first = crew.lines_of(DEAD).start;
     let mut rng = SmallRng::seed_from_u64(7);
     for _ in 0..10_000 {
-        for gate in &*crew.gates {
-            gate.store(first as u64, Ordering::Release);
-        }
+        take_all_gates(crew, first);
         let words: Vec<u64> = raw.table.all_words().map(|_| rng.random()).collect();
         for (word, bits) in raw.table.all_words().zip(&words) {
             word.store(*bits, Ordering::Release);
@@ -246,11 +233,8 @@ fn a_repair_of_moves_that_cannot_be_changes_no_word() {
                 .store(entry << 32 | bucket, Ordering::Release);
             raw.repair(DEAD);
         }
-        let after = raw
-            .table
-            .all_words()
-            .map(|word| word.load(Ordering::Acquire));
-        assert!(after.eq(words));
+        let load = |word: &crate::sync::AtomicU64| word.load(Ordering::Acquire);
+        assert!(raw.table.all_words().map(load).eq(words));
     }
 }
 

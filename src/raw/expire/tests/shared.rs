@@ -46,15 +46,18 @@ fn copy_of(raw: &Raw, class: Class) -> (usize, Entry) {
     found.expect("it is there")
 }
 
+/// The ages of the copies of the class, the youngest one first.
 fn ages_in(raw: &Raw, class: Class) -> Vec<u64> {
     let words = [class.p, class.q].map(|bucket| word_at(raw, bucket));
     let now = raw.moment();
     let entries = words
         .iter()
         .flat_map(|word| word.residents(class.fingerprint));
-    entries
+    let mut ages: Vec<u64> = entries
         .map(|entry| Moment::<Word<L>>::age(now, entry))
-        .collect()
+        .collect();
+    ages.sort_unstable();
+    ages
 }
 
 /// The gate of the class is taken by a process that has died, and by one that lives.
@@ -71,9 +74,7 @@ fn a_refresh_behind_a_gate_repairs_or_adds_a_copy() {
             all[1].die();
         }
         assert_eq!(raw.refresh(class), Ok(true));
-        let mut ages = ages_in(raw, class);
-        ages.sort_unstable();
-        assert_eq!(ages, if dies { vec![0] } else { vec![0, 1] });
+        assert_eq!(ages_in(raw, class), if dies { vec![0] } else { vec![0, 1] });
         assert_eq!(other.taken_gates(), usize::from(!dies));
         assert!(all[0].is_alive(1));
     }
@@ -86,9 +87,7 @@ fn a_refresh_without_a_line_adds_a_copy() {
     let crew = filters[0].crew().expect("processes share it");
     let _all: Vec<_> = std::iter::from_fn(|| crew.take_line()).collect();
     assert_eq!(filters[0].refresh(class), Ok(true));
-    let mut ages = ages_in(&filters[0], class);
-    ages.sort_unstable();
-    assert_eq!(ages, [0, 1]);
+    assert_eq!(ages_in(&filters[0], class), [0, 1]);
 }
 
 /// The copy dies before the exchange that would renew it.
