@@ -7,8 +7,8 @@ use super::{
     image::Sink,
     lower::{Keep, Other},
     ops::{
-        Layouts, Ops, TimedOps, collected, implement, implement_timed, in_layout, in_parts,
-        operations, operations_of_time,
+        Layouts, Ops, TimedOps, collected, implement, in_layout, in_parts, operations,
+        operations_of_time,
     },
     restore::Restart,
     union::Present,
@@ -285,7 +285,7 @@ macro_rules! any {
 layouts!(any, $);
 
 operations!(implement {
-    AnyFilter,
+    Ops for AnyFilter,
     each each_plain,
     calls (always),
     batches in_layout,
@@ -303,7 +303,7 @@ operations!(implement {
 });
 
 operations!(implement {
-    AnyCounting,
+    Ops for AnyCounting,
     each each_counting,
     calls (never),
     batches collected,
@@ -317,7 +317,7 @@ operations!(implement {
 
 #[cfg(feature = "shared")]
 operations!(implement {
-    AnyShared,
+    Ops for AnyShared,
     each each_shared,
     calls (never),
     batches in_layout,
@@ -330,7 +330,7 @@ operations!(implement {
 });
 
 operations!(implement {
-    AnyExpiring,
+    Ops for AnyExpiring,
     each each_expiring,
     calls (always),
     batches in_layout,
@@ -351,7 +351,7 @@ operations!(implement {
 });
 
 operations!(implement {
-    AnyExpiringCounting,
+    Ops for AnyExpiringCounting,
     each each_expiring_counting,
     calls (never),
     batches collected,
@@ -365,7 +365,7 @@ operations!(implement {
 
 #[cfg(feature = "shared")]
 operations!(implement {
-    AnySharedExpiring,
+    Ops for AnySharedExpiring,
     each each_shared_expiring,
     calls (never),
     batches in_layout,
@@ -377,12 +377,12 @@ operations!(implement {
     }
 });
 
-operations_of_time!(implement_timed { AnyExpiring, each each_expiring });
+operations_of_time!(implement { TimedOps for AnyExpiring, each each_expiring });
 
-operations_of_time!(implement_timed { AnyExpiringCounting, each each_expiring_counting });
+operations_of_time!(implement { TimedOps for AnyExpiringCounting, each each_expiring_counting });
 
 #[cfg(feature = "shared")]
-operations_of_time!(implement_timed { AnySharedExpiring, each each_shared_expiring });
+operations_of_time!(implement { TimedOps for AnySharedExpiring, each each_shared_expiring });
 
 impl AnyFilter {
     #[inline(never)]

@@ -120,20 +120,27 @@ macro_rules! operations {
                     restored: &mut Restored
                 ) -> Result<(), SnapshotError> =
                     raw => raw.store_chunk(buckets, words, then, restored);
-            }
-            exclusive {
-                fn complete(restored: &Restored, restart: &Restart<'_>) -> () =
+
+                fn complete[mut](restored: &Restored, restart: &Restart<'_>) -> () =
                     raw => raw.complete(restored, restart);
-                fn reset() -> () = raw => raw.reset();
-                fn shrink_to_fit() -> bool = raw => raw.shrink_to_fit();
-            }
-            shared {
+                fn reset[mut]() -> () = raw => raw.reset();
+                fn shrink_to_fit[mut]() -> bool = raw => raw.shrink_to_fit();
+
+                #[cfg(feature = "shared")]
                 fn repair_dead() -> Repaired = raw => raw.repair_dead(true);
+                #[cfg(feature = "shared")]
                 fn repair(member: usize) -> Repaired = raw => raw.repair(member);
+                #[cfg(feature = "shared")]
                 fn most_holds() -> u64 = raw => raw.versions.most_holds();
+                #[cfg(feature = "shared")]
                 fn census() -> Census = raw => raw.census();
+                #[cfg(feature = "shared")]
                 fn set_len(items: usize) -> () = raw => raw.len.set(items);
+                #[cfg(feature = "shared")]
                 fn wrong_progress() -> Option<[u64; 2]> = raw => raw.table.wrong_progress();
+
+                #[cfg(guira_coherence)]
+                fn fields() -> Vec<crate::coherence::Field> = raw => raw.fields();
             }
         }
     };
@@ -144,6 +151,8 @@ macro_rules! operations_of_time {
     ($then:ident $arguments:tt) => {
         $then! {
             $arguments
+            calls {}
+            batches {}
             others {
                 fn tick(length: Duration, clock: &dyn Fn() -> Reading) -> bool =
                     raw => raw.tick(length, clock);
@@ -157,41 +166,36 @@ macro_rules! operations_of_time {
                 fn is_swept() -> bool = raw => raw.is_swept();
                 fn epoch_age(reading: Reading) -> Option<Duration> =
                     raw => raw.time.beginning.age(raw.moment().epoch(), reading);
-            }
-            shared {
+
+                #[cfg(feature = "shared")]
                 fn note_epoch(clock: &dyn Fn() -> Reading) -> () = raw => {
                     raw.time.begin();
                     raw.time.beginning.is_due(raw.moment().epoch(), Duration::MAX, clock());
                 };
+                #[cfg(feature = "shared")]
                 fn wrong_time() -> Option<u64> = raw => raw.time.wrong_time();
+                #[cfg(feature = "shared")]
                 fn base(boot: u64, store: bool) -> u64 = raw => raw.time.base(boot, store);
             }
         }
     };
 }
 
-/// Declares the trait [`Ops`].
+/// Declares the trait of a list, with the methods `$more` that each enum writes by itself.
 macro_rules! declare {
     (
-        ()
+        { $(#[$doc:meta])* $ops:ident: $super:ident $($more:tt)* }
         calls { $(fn $call:ident($hash:ident: u64) -> $result:ty = $_c:ident => $_call:expr;)* }
         batches { $(fn $batch:ident($answer:ty) -> $outcome:ty;)* }
         others { $(
-            fn $name:ident($($arg:ident: $type:ty),*) -> $value:ty
+            $(#[$cfg:meta])?
+            fn $name:ident$([$mut:ident])?($($arg:ident: $type:ty),*) -> $value:ty
                 = $_n:ident => $_name:expr;
         )* }
-        exclusive { $(
-            fn $change:ident($($what:ident: $kind:ty),*) -> $changed:ty
-                = $_x:ident => $_change:expr;
-        )* }
-        shared { $(
-            fn $shared:ident($($by:ident: $of:ty),*) -> $found:ty
-                = $_s:ident => $_shared:expr;
-        )* }
     ) => {
-        /// The operations of all filters. For what they do see [`RawFilter`](super::RawFilter).
-        pub(crate) trait Ops {
-            fn contains(&self, hash: u64) -> bool;
+        $(#[$doc])*
+        pub(crate) trait $ops: $super {
+            $($more)*
             $(fn $call(&self, $hash: u64) -> $result;)*
             $(
                 fn $batch<T>(
@@ -201,42 +205,24 @@ macro_rules! declare {
                     answers: &mut [$answer],
                 ) -> $outcome;
             )*
-            $(fn $name(&self, $($arg: $type),*) -> $value;)*
-            $(fn $change(&mut self, $($what: $kind),*) -> $changed;)*
             $(
-                #[cfg(feature = "shared")]
-                fn $shared(&self, $($by: $of),*) -> $found;
-            )*
-            #[cfg(guira_coherence)]
-            fn fields(&self) -> Vec<crate::coherence::Field>;
-        }
-    };
-}
-
-/// Declares the trait [`TimedOps`].
-macro_rules! declare_timed {
-    (
-        ()
-        others { $(
-            fn $name:ident($($arg:ident: $type:ty),*) -> $value:ty = $_n:ident => $_name:expr;
-        )* }
-        shared { $(
-            fn $shared:ident($($by:ident: $of:ty),*) -> $found:ty = $_s:ident => $_shared:expr;
-        )* }
-    ) => {
-        /// The operations of filters whose copies expire.
-        pub(crate) trait TimedOps: Ops {
-            $(fn $name(&self, $($arg: $type),*) -> $value;)*
-            $(
-                #[cfg(feature = "shared")]
-                fn $shared(&self, $($by: $of),*) -> $found;
+                $(#[$cfg])?
+                fn $name(&$($mut)? self, $($arg: $type),*) -> $value;
             )*
         }
     };
 }
 
-operations!(declare());
-operations_of_time!(declare_timed());
+operations!(declare {
+    /// The operations of all filters. For what they do see [`RawFilter`](super::RawFilter).
+    Ops: Sized
+    fn contains(&self, hash: u64) -> bool;
+});
+
+operations_of_time!(declare {
+    /// The operations of filters whose copies expire.
+    TimedOps: Ops
+});
 
 /// Filters by their layouts, as the fields of [`Filter`](crate::Filter) have them.
 pub(crate) trait Layouts: Ops + Sized + Send + Sync {
@@ -253,7 +239,7 @@ pub(crate) trait Layouts: Ops + Sized + Send + Sync {
     fn in_words(geometry: &Geometry, oldest: u64, place: SharedPlace) -> Option<Self>;
 }
 
-/// Implements [`Ops`] for an enum.
+/// Implements the trait of a list for an enum.
 ///
 /// - `each` is the macro that runs an expression in each layout, and another one for a variant that is
 ///   an enum itself.
@@ -261,9 +247,16 @@ pub(crate) trait Layouts: Ops + Sized + Send + Sync {
 /// - `batches` is the macro that makes the operations on batches: [`in_layout`] or [`collected`].
 /// - `contains` is the lookup, which is the most frequent operation.
 macro_rules! implement {
+    ({ $ops:ident for $any:ident, each $each:ident } $($list:tt)*) => {
+        // A list without calls and batches.
+        implement! {
+            { $ops for $any, each $each, calls (never), batches in_layout, contains {} }
+            $($list)*
+        }
+    };
     (
         {
-            $any:ident,
+            $ops:ident for $any:ident,
             each $each:ident,
             calls $inline:tt,
             batches $batches:ident,
@@ -272,72 +265,24 @@ macro_rules! implement {
         calls { $(fn $call:ident($hash:ident: u64) -> $result:ty = $c:ident => $on_call:expr;)* }
         batches $rows:tt
         others { $(
-            fn $name:ident($($arg:ident: $type:ty),*) -> $value:ty
+            $(#[$cfg:meta])?
+            fn $name:ident$([$mut:ident])?($($arg:ident: $type:ty),*) -> $value:ty
                 = $n:ident => $on_name:expr;
         )* }
-        exclusive { $(
-            fn $change:ident($($what:ident: $kind:ty),*) -> $changed:ty
-                = $x:ident => $on_change:expr;
-        )* }
-        shared { $(
-            fn $shared:ident($($by:ident: $of:ty),*) -> $found:ty
-                = $s:ident => $on_shared:expr;
-        )* }
     ) => {
-        impl Ops for $any {
+        impl $ops for $any {
             $($contains)*
             $(
                 #[inline $inline]
                 fn $call(&self, $hash: u64) -> $result {
-                    $each!(self, $c => $on_call, group => Ops::$call(group, $hash))
+                    $each!(self, $c => $on_call, group => $ops::$call(group, $hash))
                 }
             )*
             $batches! { $any $each $rows }
             $(
-                fn $name(&self, $($arg: $type),*) -> $value {
-                    $each!(self, $n => $on_name, group => Ops::$name(group, $($arg),*))
-                }
-            )*
-            $(
-                fn $change(&mut self, $($what: $kind),*) -> $changed {
-                    $each!(self, $x => $on_change, group => Ops::$change(group, $($what),*))
-                }
-            )*
-            $(
-                #[cfg(feature = "shared")]
-                fn $shared(&self, $($by: $of),*) -> $found {
-                    $each!(self, $s => $on_shared, group => Ops::$shared(group, $($by),*))
-                }
-            )*
-            #[cfg(guira_coherence)]
-            fn fields(&self) -> Vec<crate::coherence::Field> {
-                $each!(self, raw => raw.fields(), group => Ops::fields(group))
-            }
-        }
-    };
-}
-
-/// Implements [`TimedOps`] for an enum.
-macro_rules! implement_timed {
-    (
-        { $any:ident, each $each:ident }
-        others { $(
-            fn $name:ident($($arg:ident: $type:ty),*) -> $value:ty = $n:ident => $on_name:expr;
-        )* }
-        shared { $(
-            fn $shared:ident($($by:ident: $of:ty),*) -> $found:ty = $s:ident => $on_shared:expr;
-        )* }
-    ) => {
-        impl TimedOps for $any {
-            $(
-                fn $name(&self, $($arg: $type),*) -> $value {
-                    $each!(self, $n => $on_name, group => TimedOps::$name(group, $($arg),*))
-                }
-            )*
-            $(
-                #[cfg(feature = "shared")]
-                fn $shared(&self, $($by: $of),*) -> $found {
-                    $each!(self, $s => $on_shared, group => TimedOps::$shared(group, $($by),*))
+                $(#[$cfg])?
+                fn $name(&$($mut)? self, $($arg: $type),*) -> $value {
+                    $each!(self, $n => $on_name, group => $ops::$name(group, $($arg),*))
                 }
             )*
         }
@@ -385,7 +330,7 @@ macro_rules! collected {
     };
 }
 
-pub(super) use {collected, implement, implement_timed, in_layout, operations, operations_of_time};
+pub(super) use {collected, implement, in_layout, operations, operations_of_time};
 
 /// How a part of a batch ends.
 pub(super) trait Outcome: Sized {
