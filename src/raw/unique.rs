@@ -100,6 +100,7 @@ impl Patience {
 }
 
 /// The call's own word, as loaded, with an empty slot.
+#[derive(Clone, Copy)]
 struct Vacancy<'a, L: Layout> {
     own: Loaded<'a, L>,
     /// The own word with the reservation.
@@ -112,14 +113,6 @@ struct Vacancy<'a, L: Layout> {
     now: Now<L>,
 }
 
-impl<L: Layout> Clone for Vacancy<'_, L> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<L: Layout> Copy for Vacancy<'_, L> {}
-
 impl<'a, L: Layout> Vacancy<'a, L> {
     /// Reserves a slot and returns the own word, or `None` if it has changed.
     fn reserve(self) -> Option<Loaded<'a, L>> {
@@ -130,6 +123,7 @@ impl<'a, L: Layout> Vacancy<'a, L> {
 }
 
 /// Both words of a class as they were loaded, settled and without a copy of the class.
+#[derive(Clone, Copy)]
 struct Absent<'a, L: Layout> {
     home: Loaded<'a, L>,
     away: Loaded<'a, L>,
@@ -137,14 +131,6 @@ struct Absent<'a, L: Layout> {
     /// The moment just before the words were loaded.
     now: Now<L>,
 }
-
-impl<L: Layout> Clone for Absent<'_, L> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<L: Layout> Copy for Absent<'_, L> {}
 
 /// What a first look at the words of a class has seen.
 enum Look<'a, L: Layout> {

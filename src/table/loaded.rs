@@ -15,6 +15,7 @@ use crate::{
 use std::marker::PhantomData;
 
 /// A word as a writer has loaded it, kept for a later compare-exchange.
+#[derive(Clone, Copy)]
 pub(crate) struct Loaded<'a, L: Layout> {
     atomic: &'a AtomicU64,
     /// The bits of the word in the table, which an exchange compares.
@@ -22,14 +23,6 @@ pub(crate) struct Loaded<'a, L: Layout> {
     base: BaseOf<L>,
     layout: PhantomData<L>,
 }
-
-impl<L: Layout> Clone for Loaded<'_, L> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<L: Layout> Copy for Loaded<'_, L> {}
 
 impl<'a, L: Layout> Loaded<'a, L> {
     /// A writer's load.
