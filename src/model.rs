@@ -213,7 +213,7 @@ impl<L: Layout> Filter<L> {
     fn relocate_entry(&self, hop: Hop) -> bool {
         #[cfg(all(guira_loom, feature = "shared"))]
         if let Some(crew) = self.0.crew() {
-            let line = crew.line().expect("a line");
+            let line = crew.take_line().expect("a line");
             let (line, first) = (line.for_moves(), crate::raw::crew::Hand::First);
             return self
                 .0

@@ -48,6 +48,8 @@ pub type GrowingProcesses = Processes<GROWS>;
 /// The filter of one process.
 pub type Process<const PHASE_BITS: u32 = 0> = Filter<Shared<Small<2, PHASE_BITS>>>;
 
+type RawOf<const PHASE_BITS: u32> = RawFilter<Shared<Small<2, PHASE_BITS>>>;
+
 /// The filter of one process, which can grow.
 pub type GrowingProcess = Process<GROWS>;
 
@@ -100,7 +102,7 @@ impl<L: Layout> Filter<Shared<L>> {
 
     fn line(&self) -> TakenLine<'_> {
         let crew = self.0.crew().expect("processes share it");
-        crew.line().expect("a line")
+        crew.take_line().expect("a line")
     }
 }
 
@@ -251,20 +253,27 @@ impl<const PHASE_BITS: u32> Processes<PHASE_BITS> {
         self.die(process);
     }
 
-    /// The process holds the stripe of the item, and dies.
-    pub fn die_in_hold(&self, process: usize, item: Item) {
-        let (raw, line) = (&self.of(process).0, self.of(process).line());
-        raw.hold_and_stop(&line.for_moves(), item.0);
+    /// The process does this with a line, and dies.
+    fn die_after(&self, process: usize, act: impl FnOnce(&RawOf<PHASE_BITS>, &TakenLine<'_>)) {
+        let filter = self.of(process);
+        let line = filter.line();
+        act(&filter.0, &line);
         line.stop();
         self.die(process);
     }
 
+    /// The process holds the stripe of the item, and dies.
+    pub fn die_in_hold(&self, process: usize, item: Item) {
+        self.die_after(process, |raw, line| {
+            raw.hold_and_stop(&line.for_moves(), item.0)
+        });
+    }
+
     /// The process names the stripe of the item, and dies before it holds it.
     pub fn die_before_hold(&self, process: usize, item: Item) {
-        let (raw, line) = (&self.of(process).0, self.of(process).line());
-        raw.name_and_stop(&line.for_moves(), item.0);
-        line.stop();
-        self.die(process);
+        self.die_after(process, |raw, line| {
+            raw.name_and_stop(&line.for_moves(), item.0)
+        });
     }
 
     /// The process holds the stripe of the item for a while. True if it was held until the end.
@@ -275,10 +284,9 @@ impl<const PHASE_BITS: u32> Processes<PHASE_BITS> {
 
     /// The process reserves a slot of a bucket for the item, and dies.
     pub fn die_with_reservation(&self, process: usize, item: Item, bucket: usize) {
-        let (raw, line) = (&self.of(process).0, self.of(process).line());
-        raw.reserve_and_stop(&line, item.0, bucket);
-        line.stop();
-        self.die(process);
+        self.die_after(process, |raw, line| {
+            raw.reserve_and_stop(line, item.0, bucket)
+        });
     }
 
     /// The process begins a scan, enters the first `chunks` chunks, and dies.

@@ -232,7 +232,10 @@ impl<L: TimedLayout> RawFilter<L> {
     pub(crate) fn stop_in_sweep(&self, buckets: usize) {
         let now = self.moment();
         when_faulty!(SweptFirst, self.time.sweep_ends(now));
-        let taken = self.crew().and_then(|crew| crew.line()).expect("a line");
+        let taken = self
+            .crew()
+            .and_then(|crew| crew.take_line())
+            .expect("a line");
         let line = taken.for_moves();
         let one = self.table.one_of_plane(0);
         for bucket in 0..buckets {

@@ -172,10 +172,11 @@ impl Crew {
         (1 + lines) * LINE_WORDS
     }
 
-    /// The crew in these words, which has `lines` lines in all; `None` if they are too few.
+    /// The crew in these words, which has `lines` lines in all; `None` if they are too few. The filter
+    /// has this number of buckets, and begins at this level.
     #[cfg(feature = "shared")]
     pub(crate) fn in_words(
-        buckets: usize,
+        (buckets, first_level): (usize, u32),
         lines: usize,
         lines_of_member: usize,
         (members, seat): (Arc<dyn Members>, Words),
@@ -187,20 +188,11 @@ impl Crew {
             lines: parts.take(Self::words_of_lines(lines))?,
             gates: parts.take(buckets.next_power_of_two().min(Self::MAX_GATES))?,
             lines_of_member,
-            first_level: 0,
+            first_level,
             in_use: Arc::default(),
             members,
             seat,
         })
-    }
-
-    /// The crew of a filter that begins at this level.
-    #[cfg(feature = "shared")]
-    pub(crate) fn of_level(self, first_level: u32) -> Self {
-        Self {
-            first_level,
-            ..self
-        }
     }
 
     /// A line for a call of this thread: the line of its last call, if the thread has kept it. There is
@@ -209,7 +201,7 @@ impl Crew {
     /// It is inlined because the processor would wait for a [`TakenLine`] that is returned in memory: it is
     /// stored word by word, and loaded at once.
     #[inline(always)]
-    pub(super) fn take_line(&self) -> Option<TakenLine<'_>> {
+    pub(crate) fn take_line(&self) -> Option<TakenLine<'_>> {
         let seat = self.seat()?;
         let kept = Taken::kept(&self.in_use, seat.turn());
         let taken = kept.or_else(|| self.take_new_line(seat))?;
@@ -240,12 +232,6 @@ impl Crew {
     #[cold]
     fn take_seat(&self) -> Option<Seat> {
         self.members.seat()
-    }
-
-    /// A line for a call.
-    #[cfg(all(guira_loom, feature = "shared"))]
-    pub(crate) fn line(&self) -> Option<TakenLine<'_>> {
-        self.take_line()
     }
 
     /// The numbers of a member's lines.
@@ -335,11 +321,6 @@ impl<'a> Line<'a> {
         self.crew.is_taken(class)
     }
 
-    /// What the gates that this thread has taken say.
-    fn token(&self) -> u64 {
-        self.number as u64
-    }
-
     fn note(&self, at: usize, value: u64) {
         note(self.words, at, value);
     }
@@ -365,7 +346,9 @@ impl<'a> Line<'a> {
 
     /// Takes the gate of a move; false if another thread has it.
     pub(super) fn take_gate<L: Layout>(&self, hand: Hand, hop: Hop) -> bool {
-        let (number, own) = (number_of_gate(self.gates, hop.class::<L>()), self.token());
+        // What the gates that this thread has taken say.
+        let own = self.number as u64;
+        let number = number_of_gate(self.gates, hop.class::<L>());
         // Acquire: pairs with the Release of `leave`, so the marks of the last mover are gone.
         let order = fault::order(Step::Gate, Ordering::AcqRel);
         let gate = &self.gates[number];

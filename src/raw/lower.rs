@@ -289,7 +289,10 @@ impl<L: Layout> RawFilter<L> {
     /// A thread begins to guard a copy with this entry in each word: gate and mark of P, and then of Q. After
     /// `steps` steps it stops for ever.
     pub(crate) fn stop_guarding(&self, class: Class, entry: Entry, steps: usize) {
-        let taken = self.crew().and_then(|crew| crew.line()).expect("a line");
+        let taken = self
+            .crew()
+            .and_then(|crew| crew.take_line())
+            .expect("a line");
         let line = taken.for_moves();
         let places = [
             (Hand::First, class.q, class.p),

@@ -55,12 +55,8 @@ impl<L: TimedLayout> RawFilter<L> {
 
     /// Sweeps a piece; more of them if half of the epoch has passed.
     fn sweep_some(&self, now: Now, length: Duration, clock: impl Fn() -> Reading) {
-        let age = || {
-            self.time
-                .beginning
-                .age(now.epoch(), clock())
-                .unwrap_or_default()
-        };
+        let beginning = &self.time.beginning;
+        let age = || beginning.age(now.epoch(), clock()).unwrap_or_default();
         let first = age();
         while !self.sweep_piece(now) && first > length / 2 && age().saturating_sub(first) < LATE {}
     }

@@ -77,7 +77,7 @@ impl<L: Layout> RawFilter<L> {
         entry: Entry,
     ) -> Result<(), InsertError> {
         let inserted = if !L::Storage::SHARED {
-            self.insert_alone(class, entry)
+            self.insert_by(Alone, class, entry)
         } else if let Some(crew) = self.crew() {
             self.insert_by_line(crew, class, entry)
         } else {
@@ -86,22 +86,21 @@ impl<L: Layout> RawFilter<L> {
         inserted.map_err(|error| self.count_failure(error))
     }
 
-    /// [`insert_alone`](Self::insert_alone) in words that no other process has. It is apart, because a
+    /// [`insert_by`](Self::insert_by) in words that no other process has. It is apart, because a
     /// search takes up several pages of the stack, which each frame touches one by one.
     #[cold]
     #[inline(never)]
     fn insert_alone_in_words(&self, class: Class, entry: Entry) -> Result<(), InsertError> {
-        self.insert_alone(class, entry)
+        self.insert_by(Alone, class, entry)
     }
 
-    /// [`insert_by_relocation`](Self::insert_by_relocation) in a filter of one process.
     #[inline(always)]
-    fn insert_alone(&self, class: Class, entry: Entry) -> Result<(), InsertError> {
+    fn insert_by(&self, hands: impl Hands, class: Class, entry: Entry) -> Result<(), InsertError> {
         let claim = || self.claim_as_slot(class, entry);
-        if self.expire_pair(Alone, class) && claim() {
+        if self.expire_pair(hands, class) && claim() {
             return Ok(());
         }
-        self.make_room(Alone, class, Fill::Item(entry), claim)
+        self.make_room(hands, class, Fill::Item(entry), claim)
     }
 
     /// [`insert_by_relocation`](Self::insert_by_relocation) in a filter that processes share.
@@ -111,12 +110,7 @@ impl<L: Layout> RawFilter<L> {
         let Some(taken) = self.take_line(crew) else {
             return Err(InsertError::TooManyInFlight);
         };
-        let line = taken.for_moves();
-        let claim = || self.claim_as_slot(class, entry);
-        if self.expire_pair(&line, class) && claim() {
-            return Ok(());
-        }
-        self.make_room(&line, class, Fill::Item(entry), claim)
+        self.insert_by(&taken.for_moves(), class, entry)
     }
 
     /// [`claim`](Self::claim) for a copy that is counted as a slot.

@@ -107,8 +107,8 @@ impl<L: Layout> RawFilter<layout::Shared<L>> {
         let mut parts = Parts::new(memory, start);
         let len = Len::in_words(own.peek(NUMBER_WORD, 1)?, &mut parts)?;
         let members = (members, own.peek(SEAT_WORD, 1)?);
-        let crew = Crew::in_words(buckets, lines, of_member, members, &mut parts)?;
-        let crew = crew.of_level(levels.first);
+        let first = levels.first;
+        let crew = Crew::in_words((buckets, first), lines, of_member, members, &mut parts)?;
         let versions = Versions::in_words(buckets, &mut parts)?;
         if !sync::IN_MODEL {
             parts.skip_to(start + CONTROL.next_multiple_of(PAGE))?;

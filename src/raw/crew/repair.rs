@@ -7,7 +7,7 @@ use crate::{
     step::Step,
     sync::Ordering,
     table::{
-        class::{Class, alternate},
+        class::Class,
         entry::Entry,
         layout::{Layout, Word},
         time::Time,
@@ -145,17 +145,11 @@ impl<L: Layout> RawFilter<L> {
     /// The move of this entry out of this bucket, if the filter can have it: lines are as untrusted
     /// as all other words that processes share.
     fn hop(&self, entry: u64, from: usize) -> Option<Hop> {
-        let buckets = self.table.buckets();
-        if entry > L::LARGEST_ENTRY || from >= buckets {
+        if entry > L::LARGEST_ENTRY || from >= self.table.buckets() {
             return None;
         }
         let entry = Entry::new(entry);
-        let fingerprint = L::fingerprint(entry);
-        if !L::is_of_item(fingerprint) {
-            return None;
-        }
-        let to = alternate(fingerprint, from, buckets);
-        Some(Hop { entry, from, to })
+        L::is_of_item(L::fingerprint(entry)).then(|| self.hop_out_of(from, entry))
     }
 
     /// Ends what a dead thread has begun with W on a copy of this bucket. False if it had no mark.

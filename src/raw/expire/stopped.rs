@@ -28,7 +28,10 @@ impl<L: Layout> RawFilter<L> {
         refreshes: bool,
         steps: usize,
     ) {
-        let taken = self.crew().and_then(|crew| crew.line()).expect("a line");
+        let taken = self
+            .crew()
+            .and_then(|crew| crew.take_line())
+            .expect("a line");
         let line = taken.for_moves();
         let hop = self.hop_out_of(bucket, entry);
         let note = || {
@@ -75,7 +78,10 @@ impl<L: Layout> RawFilter<L> {
 
     /// A thread has the gate of a copy for a while, as a mover has before its outline.
     pub(crate) fn pass_gate(&self, bucket: usize, entry: Entry) -> bool {
-        let taken = self.crew().and_then(|crew| crew.line()).expect("a line");
+        let taken = self
+            .crew()
+            .and_then(|crew| crew.take_line())
+            .expect("a line");
         let line = taken.for_moves();
         let has = line.enter::<L>(HAND, self.hop_out_of(bucket, entry));
         if has {
