@@ -22,7 +22,7 @@ impl<L: Layout> RawFilter<L> {
     /// Erase leaves its outline. Returns the number of the thread's line.
     pub(crate) fn stop_in_move(&self, hop: Hop, next: Option<Entry>, steps: usize) -> usize {
         let crew = self.crew().expect("a filter that processes share");
-        let taken = crew.line().expect("a line");
+        let taken = crew.take_line().expect("a line");
         let line = taken.for_moves();
         make(&self.move_of(&line, Hand::First, hop), &line, next, steps);
         taken.stop()
@@ -31,6 +31,14 @@ impl<L: Layout> RawFilter<L> {
 
 type Step<'a> = &'a dyn Fn() -> bool;
 
+/// A step after which the thread continues in any case.
+fn done(step: impl Fn()) -> impl Fn() -> bool {
+    move || {
+        step();
+        true
+    }
+}
+
 fn make<L: Layout>(
     it: &Move<'_, L, &Line<'_>>,
     line: &Line<'_>,
@@ -38,10 +46,7 @@ fn make<L: Layout>(
     steps: usize,
 ) {
     let (hop, no_line) = (it.hop(), fault::is(Fault::LineLate));
-    let say = || {
-        line.record_move::<L>(Hand::First, hop);
-        true
-    };
+    let say = done(|| line.record_move::<L>(Hand::First, hop));
     let gate = || line.take_gate::<L>(Hand::First, hop);
     let outline = || it.is_movable() && it.outline();
     let first: [Step<'_>; 3] = if no_line {
@@ -49,30 +54,21 @@ fn make<L: Layout>(
     } else {
         [&say, &gate, &outline]
     };
-    let shadow = || {
-        it.shadow();
-        true
-    };
-    let deliver = || {
-        it.deliver();
-        true
-    };
+    let (shadow, deliver) = (done(|| it.shadow()), done(|| it.deliver()));
     let advance = || it.advance();
     let decide = || it.decide();
     let then: [Step<'_>; 4] = [&advance, &shadow, &decide, &deliver];
-    let say_next = || {
-        next.is_none_or(|entry| {
-            line.record_move::<L>(Hand::Second, it.next_hop(entry));
-            true
-        })
-    };
-    let gate_next =
-        || next.is_none_or(|entry| line.take_gate::<L>(Hand::Second, it.next_hop(entry)));
-    let erase = || {
+    let next_hop = next.map(|entry| it.next_hop(entry));
+    let say_next = done(|| {
+        next_hop
+            .iter()
+            .for_each(|&hop| line.record_move::<L>(Hand::Second, hop))
+    });
+    let gate_next = || next_hop.is_none_or(|hop| line.take_gate::<L>(Hand::Second, hop));
+    let erase = done(|| {
         let left = it.erase(next.map_or(Fill::Hole, Fill::Outline));
         assert_eq!(left == Left::Filled, next.is_some(), "a path in one plane");
-        true
-    };
+    });
     let of_next: [Step<'_>; 3] = if fault::is(Fault::NextGateLate) {
         [&erase, &say_next, &gate_next]
     } else {
@@ -80,14 +76,7 @@ fn make<L: Layout>(
     };
     let only: [Step<'_>; 1] = [&erase];
     let of_erase: &[Step<'_>] = if next.is_some() { &of_next } else { &only };
-    let settle = || {
-        it.settle();
-        true
-    };
-    let leave = || {
-        line.leave(Hand::First);
-        true
-    };
+    let (settle, leave) = (done(|| it.settle()), done(|| line.leave(Hand::First)));
     let last: [Step<'_>; 2] = [&settle, &leave];
     let all = first.iter().chain(&then).chain(of_erase).chain(&last);
     for (number, step) in all.take(steps).enumerate() {
@@ -106,10 +95,8 @@ impl<L: Layout> RawFilter<L> {
     /// A remove holds the stripe of a class, and stops for ever.
     pub(crate) fn hold_and_stop(&self, line: &Line<'_>, class: Class) {
         let number = self.versions.number_of(class);
-        std::mem::forget(
-            line.hold(self.versions.of(class), number)
-                .expect("few holds"),
-        );
+        let hold = line.hold(self.versions.of(class), number);
+        std::mem::forget(hold.expect("few holds"));
     }
 
     /// A remove names the stripe of a class, and stops for ever.
