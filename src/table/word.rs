@@ -310,6 +310,3 @@ fn minus_in_first<W: Bucket>(p: Bits, q: Bits, entry: Entry, hint: Hint) -> Minu
         },
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -389,6 +389,8 @@ fn pair_agrees<L: PackedLayout>(p: &Naive, q: &Naive) {
     let (p_word, q_word): (Packed<L>, Packed<L>) = (p.word(), q.word());
     let quiet = |n: &Naive| n.mark.is_none() && n.token.is_none();
     let settled = quiet(p) && quiet(q);
+    let unmarked = p.mark.is_none() && q.mark.is_none();
+    assert_eq!(Packed::both_unmarked(p_word, q_word), unmarked);
     for stored in neighbours::<L>(&[p, q]) {
         let holds = |n: &Naive| n.slots.iter().chain(&n.token).any(|&value| value == stored);
         let expected = (settled, holds(p) || holds(q));

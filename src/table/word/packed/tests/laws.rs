@@ -6,88 +6,56 @@ use super::*;
 /// are stored as these numbers.
 pub(super) fn operations_agree<L: PackedLayout>(naive: &Naive, stored: &[u64], tokens: &[u64]) {
     let word: Packed<L> = naive.word();
-    let last = word.slots() - 1;
-    let fingerprints = || stored.iter().map(|&stored| (stored, naive.whole(stored)));
+    let with = |change: &dyn Fn(&mut Naive)| -> Packed<L> {
+        let mut changed = naive.clone();
+        change(&mut changed);
+        changed.word()
+    };
+    // The word with a mark on what is in this slot, unless it has one.
+    let marked = |slot: Option<&usize>, stored, mark| {
+        let slot = *slot.filter(|_| naive.mark.is_none())?;
+        Some(with(&|it| {
+            it.slots[slot] = stored;
+            it.slots.swap(0, slot);
+            it.mark = Some(mark);
+        }))
+    };
+    let all = || {
+        let each = stored.iter().map(|&stored| (stored, naive.whole(stored)));
+        each.map(|(stored, whole)| (stored, Entry::new(whole), Fingerprint::new(whole)))
+    };
 
     assert_eq!(Packed::<L>::unpack(word.pack()), word);
     assert_eq!(word.mark(), naive.mark);
     assert_eq!(word.is_unmarked(), naive.mark.is_none());
     assert_eq!(word.is_reserved(), naive.token.is_some());
     assert_eq!(word.phase(), naive.phase);
-
-    let freed = Naive {
-        token: None,
-        ..naive.clone()
-    };
-    assert_eq!(
-        word.without_reservation(),
-        freed.word(),
-        "without_reservation of {naive:?}"
-    );
-
+    assert_eq!(word.without_reservation(), with(&|it| it.token = None));
     assert_eq!(word.slots(), naive.slots.len());
     assert_eq!(word.level(), naive.level());
     if L::HAS_PHASE {
         let phase = naive.phase ^ 1;
-        let other = Naive {
-            phase,
-            ..naive.clone()
-        };
-        assert_eq!(word.set_phase(phase), other.word());
+        assert_eq!(word.set_phase(phase), with(&|it| it.phase = phase));
     }
 
-    for mark in Mark::ALL {
-        if naive.mark.is_some() {
-            let remarked = Naive {
-                mark: Some(mark),
-                ..naive.clone()
-            };
-            assert_eq!(
-                word.remarked(mark),
-                remarked.word(),
-                "{mark:?} on {naive:?}"
-            );
+    for (stored, entry, fingerprint) in all() {
+        let mark = naive.mark.filter(|_| naive.slots[0] == stored);
+        assert_eq!(word.mark_of(fingerprint), mark, "{entry:?} in {naive:?}");
+        for kind in Mark::ALL {
+            let expected = mark == Some(kind);
+            assert_eq!(word.is_marked(kind, entry), expected, "{kind:?}, {naive:?}");
         }
-        for (stored, fingerprint) in fingerprints() {
-            let expected = naive.mark == Some(mark) && naive.slots[0] == stored;
-            assert_eq!(
-                word.is_marked(mark, Entry::new(fingerprint)),
-                expected,
-                "{mark:?} on {naive:?}"
-            );
-        }
-    }
-    for (stored, fingerprint) in fingerprints() {
-        let expected = if naive.slots[0] == stored {
-            naive.mark
-        } else {
-            None
-        };
-        assert_eq!(
-            word.mark_of(Fingerprint::new(fingerprint)),
-            expected,
-            "mark_of {fingerprint} in {naive:?}"
-        );
     }
     if naive.mark.is_some() {
-        assert_eq!(
-            word.unmarked(),
-            Naive {
-                mark: None,
-                ..naive.clone()
-            }
-            .word()
-        );
-        let mut gone = Naive {
-            mark: None,
-            ..naive.clone()
-        };
-        gone.slots[0] = 0;
-        assert_eq!(
-            word.without_marked(),
-            gone.word(),
-            "without_marked of {naive:?}"
-        );
+        let (one, marked) = (naive.whole(1), naive.whole(naive.slots[0]));
+        assert_eq!(word.marked_entry(Fingerprint::new(one)), Entry::new(marked));
+        assert_eq!(word.unmarked(), with(&|it| it.mark = None));
+        let without = |it: &mut Naive| (it.mark, it.slots[0]) = (None, 0);
+        assert_eq!(word.without_marked(), with(&without), "{naive:?}");
+        for mark in Mark::ALL {
+            let remarked = with(&|it| it.mark = Some(mark));
+            assert_eq!(word.remarked(mark), remarked, "{mark:?} on {naive:?}");
+        }
     }
 
     if naive.token.is_some() {
@@ -95,112 +63,55 @@ pub(super) fn operations_agree<L: PackedLayout>(naive: &Naive, stored: &[u64], t
     }
     // From here on what only the owner of the word's value may ask: the word
     // has no reservation.
-    for (stored, fingerprint) in fingerprints() {
+    let vacant: Vec<usize> = (0..word.slots())
+        .filter(|&slot| naive.slots[slot] == 0)
+        .collect();
+    let occupied = word.slots() - vacant.len();
+    assert_eq!(word.occupied() as usize, occupied, "{naive:?}");
+    assert_eq!(word.has_vacancy(), !vacant.is_empty(), "{naive:?}");
+    for (stored, entry, _) in all() {
+        let context = format!("{entry:?} and {naive:?}");
         let places = naive.places(stored);
-        assert_eq!(
-            word.holds(Entry::new(fingerprint)),
-            !places.is_empty(),
-            "holds {fingerprint} in {naive:?}"
-        );
-        assert_eq!(
-            word.count(Entry::new(fingerprint)),
-            places.len(),
-            "count {fingerprint} in {naive:?}"
-        );
-        let mut less = naive.clone();
-        if let Some(&slot) = places.first() {
-            less.slots[slot] = 0;
-        }
-        assert_eq!(
-            word.minus(Entry::new(fingerprint)),
-            less.word(),
-            "{naive:?} minus {fingerprint}"
-        );
+        assert_eq!(word.holds(entry), !places.is_empty(), "{context}");
+        assert_eq!(word.count(entry), places.len(), "{context}");
+        let put = |place: Option<&usize>, stored| {
+            with(&|it| place.into_iter().for_each(|&slot| it.slots[slot] = stored))
+        };
+        assert_eq!(word.minus(entry), put(places.first(), 0), "{context}");
+        assert_eq!(word.plus(entry), put(vacant.first(), stored), "{context}");
         for mark in Mark::ALL {
-            let marked = places
-                .first()
-                .filter(|_| naive.mark.is_none())
-                .map(|&slot| {
-                    let mut marked = naive.clone();
-                    marked.slots.swap(0, slot);
-                    marked.mark = Some(mark);
-                    marked.word()
-                });
+            let expected = marked(places.first(), stored, mark);
+            assert_eq!(word.with_mark(entry, mark), expected, "{mark:?}: {context}");
+            let expected = marked(vacant.first(), stored, mark);
             assert_eq!(
-                word.with_mark(Entry::new(fingerprint), mark),
-                marked,
-                "{mark:?} on {fingerprint} in {naive:?}"
-            );
-        }
-    }
-    let vacant: Vec<usize> = (0..=last).filter(|&slot| naive.slots[slot] == 0).collect();
-    assert_eq!(
-        word.occupied() as usize,
-        word.slots() - vacant.len(),
-        "occupied of {naive:?}"
-    );
-    assert_eq!(
-        word.has_vacancy(),
-        !vacant.is_empty(),
-        "has_vacancy of {naive:?}"
-    );
-    for (stored, fingerprint) in fingerprints() {
-        let mut more = naive.clone();
-        if let Some(&slot) = vacant.first() {
-            more.slots[slot] = stored;
-        }
-        assert_eq!(
-            word.plus(Entry::new(fingerprint)),
-            more.word(),
-            "{naive:?} plus {fingerprint}"
-        );
-        for mark in Mark::ALL {
-            let marked = vacant
-                .first()
-                .filter(|_| naive.mark.is_none())
-                .map(|&slot| {
-                    let mut marked = more.clone();
-                    marked.slots.swap(0, slot);
-                    marked.mark = Some(mark);
-                    marked.word()
-                });
-            assert_eq!(
-                word.plus_marked(Entry::new(fingerprint), mark),
-                marked,
-                "{naive:?} plus {fingerprint} under {mark:?}"
+                word.plus_marked(entry, mark),
+                expected,
+                "{mark:?}: {context}"
             );
             if naive.mark.is_some() {
-                let mut instead = naive.clone();
-                instead.slots[0] = stored;
-                instead.mark = Some(mark);
+                let instead = with(&|it| (it.mark, it.slots[0]) = (Some(mark), stored));
                 assert_eq!(
-                    word.marked_instead(Entry::new(fingerprint), mark),
-                    instead.word(),
-                    "{fingerprint} under {mark:?} in {naive:?}"
+                    word.marked_instead(entry, mark),
+                    instead,
+                    "{mark:?}: {context}"
                 );
             }
         }
     }
     let first = usize::from(naive.mark.is_some());
-    let residents: Vec<Entry> = naive.slots[first..]
-        .iter()
-        .copied()
-        .filter(|&stored| stored != 0)
-        .map(|stored| Entry::new(naive.whole(stored)))
+    let residents = naive.slots[first..].iter().filter(|&&stored| stored != 0);
+    let residents: Vec<Entry> = residents
+        .map(|&stored| Entry::new(naive.whole(stored)))
         .collect();
-    let one = 1 << L::FINGERPRINT_BITS | naive.whole(1);
-    assert_eq!(
-        word.residents(Fingerprint::new(one)).collect::<Vec<_>>(),
-        residents,
-        "residents of {naive:?}"
-    );
+    let one = Fingerprint::new(1 << L::FINGERPRINT_BITS | naive.whole(1));
+    assert_eq!(word.residents(one).collect::<Vec<_>>(), residents);
 
     for &token in tokens {
         let reserved = vacant.first().map(|&slot| {
-            let mut reserved = naive.clone();
-            reserved.slots.swap(slot, last);
-            reserved.token = Some(token & word.lanes().largest);
-            reserved.word()
+            with(&|it| {
+                it.slots.swap(slot, word.slots() - 1);
+                it.token = Some(token & word.lanes().largest);
+            })
         });
         let with = word.with_reservation(token);
         assert_eq!(with, reserved, "token {token} into {naive:?}");

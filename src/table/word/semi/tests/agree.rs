@@ -1,7 +1,7 @@
 //! Each operation on a word, or on a pair of words, against its plain meaning.
 
 use super::*;
-use crate::table::word::{Hint, Minus};
+use crate::table::word::{Hint, Minus, Phases};
 
 /// Checks that `contents` and their word agree with `expected`.
 #[track_caller]
@@ -17,6 +17,9 @@ pub(super) fn operations_agree<L: SemiSorted>(naive: &Naive, fingerprints: &[u64
     let contents = Contents::<L>::from_bits(word).expect("a word");
     same(contents, naive);
 
+    // All words of a fixed filter are in one phase.
+    assert_eq!((contents.level(), contents.phase()), (0, 0));
+    assert!(!contents.is_frozen() && contents.slots() == L::SLOTS);
     assert_eq!(contents.mark(), naive.marked.map(|(mark, _)| mark));
     assert_eq!(contents.is_unmarked(), naive.marked.is_none());
     assert_eq!(contents.is_reserved(), naive.token.is_some());
@@ -104,16 +107,20 @@ pub(super) fn pair_agrees<L: SemiSorted>(p: &Naive, q: &Naive, fingerprints: &[u
     let quiet = [p, q].map(|it| it.marked.is_none() && it.token.is_none());
     for &fingerprint in fingerprints {
         let expected = p.holds(fingerprint) || q.holds(fingerprint);
+        let [p, q] = words.map(Bits);
+        let settled = quiet == [true; 2];
         assert_eq!(
-            either_holds::<L>(words[0], words[1], Fingerprint::new(fingerprint)),
-            (quiet == [true; 2]).then_some(expected),
-            "{fingerprint} in {p:?} and {q:?}"
+            Contents::<L>::match_settled(p, q, Fingerprint::new(fingerprint), Hint::FIXED),
+            (settled, settled && expected),
+            "{fingerprint} in {words:?}"
         );
     }
+    let [of_p, of_q] = words.map(|word| Contents::<L>::from_bits(word).expect("a word"));
+    let unmarked = p.marked.is_none() && q.marked.is_none();
+    assert_eq!(Contents::both_unmarked(of_p, of_q), unmarked);
     if p.token.is_some() || q.token.is_some() {
         return;
     }
-    let [of_p, of_q] = words.map(|word| Contents::<L>::from_bits(word).expect("a word"));
     // A full word is the fuller one in any case; between others the mark may decide.
     let alike = p.marked.is_some() == q.marked.is_some();
     if alike || [p, q].iter().any(|it| it.slots_used() == L::SLOTS) {
