@@ -114,32 +114,34 @@ impl<L: Layout> RawFilter<L> {
                 return true;
             }
         }
-        let class = Class { fingerprint, p, q };
-        // Splits are not disturbances, so this attempt is not counted.
         let splitting = !Word::<L>::are_at_hint(in_p, in_q, self.table.hint());
-        if splitting && let Some(present) = self.try_look_up(class) {
-            return present;
-        }
-        self.look_up_in_attempts(class, 1 + usize::from(splitting))
+        let class = Class { fingerprint, p, q };
+        self.look_up_in_attempts(class, splitting, Self::try_look_up)
     }
 
     /// [`look_up_beside_writers`](Self::look_up_beside_writers) in an expiring filter. It reads all
     /// words again: keeping fewer values for the rare case makes the fast path faster.
     #[cold]
     fn look_up_again(&self, fingerprint: Fingerprint, p: usize, q: usize) -> bool {
-        let class = Class { fingerprint, p, q };
         let splitting = L::GROWS && self.table.is_between_levels();
-        if splitting && let Some(present) = self.try_look_up(class) {
-            return present;
-        }
-        self.look_up_in_attempts(class, 1 + usize::from(splitting))
+        let class = Class { fingerprint, p, q };
+        self.look_up_in_attempts(class, splitting, Self::try_look_up)
     }
 
-    /// Makes the attempts from number `first` on.
-    fn look_up_in_attempts(&self, class: Class, first: usize) -> bool {
+    /// Makes the attempts after the first one. The words may be ahead of the hint.
+    fn look_up_in_attempts(
+        &self,
+        class: Class,
+        splitting: bool,
+        attempt: impl Fn(&Self, Class) -> Option<bool>,
+    ) -> bool {
+        // Splits are not disturbances, so this attempt is not counted.
+        if splitting && let Some(present) = attempt(self, class) {
+            return present;
+        }
         self.counters().retried();
-        for _ in first..fault::attempts(ATTEMPTS) {
-            if let Some(present) = self.try_look_up(class) {
+        for _ in 1 + usize::from(splitting)..fault::attempts(ATTEMPTS) {
+            if let Some(present) = attempt(self, class) {
                 return present;
             }
         }
@@ -172,12 +174,6 @@ impl<L: Layout> RawFilter<L> {
     pub(crate) fn count(&self, class: Class) -> usize {
         // As of an absent class, if it cannot be known.
         self.count_by(class, |now| now).unwrap_or(0)
-    }
-
-    /// [`count`](Self::count) by hash.
-    #[inline]
-    pub(crate) fn count_by_hash(&self, hash: u64) -> usize {
-        self.count(self.class(hash))
     }
 
     /// [`count`](Self::count), of the copies that are live by what `by` makes of the moment. `None` if the

@@ -52,7 +52,7 @@ macro_rules! operations {
                 fn insert_or_refresh(hash: u64) -> Result<bool, InsertError> =
                     raw => raw.insert_or_refresh(raw.class(hash));
                 fn remove(hash: u64) -> bool = raw => raw.remove_by_hash(hash);
-                fn count(hash: u64) -> usize = raw => raw.count_by_hash(hash);
+                fn count(hash: u64) -> usize = raw => raw.count(raw.class(hash));
             }
             batches {
                 fn contains_all(bool) -> ();

@@ -1,6 +1,5 @@
 //! Lookups with one thing left out or done wrong, for negative controls.
 
-use super::ATTEMPTS;
 use crate::{
     fault::{self, Fault},
     raw::{
@@ -49,21 +48,7 @@ pub(super) fn contains<L: Layout>(raw: &RawFilter<L>, class: Class) -> bool {
         return true;
     }
     let splitting = !Word::<L>::are_at_hint(p, q, hint);
-    if splitting && let Some(present) = try_look_up(raw, class) {
-        return present;
-    }
-    look_up_again(raw, class, 1 + usize::from(splitting))
-}
-
-fn look_up_again<L: Layout>(raw: &RawFilter<L>, class: Class, attempt: usize) -> bool {
-    raw.counters().retried();
-    for _ in attempt..fault::attempts(ATTEMPTS) {
-        if let Some(present) = try_look_up(raw, class) {
-            return present;
-        }
-    }
-    raw.counters().conservative();
-    true
+    raw.look_up_in_attempts(class, splitting, try_look_up)
 }
 
 fn is_still<L: Layout>(raw: &RawFilter<L>, now: Now<L>) -> bool {
