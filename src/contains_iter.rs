@@ -2,7 +2,7 @@
 
 use crate::{
     filter::Filter,
-    hash::{SeededState, hash_of},
+    hash::{Hashable, SeededState},
     lifetime::{Forever, Lifetime},
     raw::{
         batch::{GROUP, InFlight},
@@ -12,21 +12,16 @@ use crate::{
 use arrayvec::ArrayVec;
 use std::{
     fmt,
-    hash::{BuildHasher, Hash},
+    hash::BuildHasher,
     iter::{Fuse, FusedIterator},
 };
 
 /// An iterator over whether each item of another iterator is present. Made by
 /// [`Filter::contains_iter`].
-pub struct ContainsIter<'a, I, S = SeededState, T: Lifetime = Forever>(
-    ContainsHashIter<'a, Hashes<'a, I, S>, T>,
-);
-
-/// An iterator over whether each hash of another iterator is present. Made by
-/// [`Filter::contains_hash_iter`].
-pub struct ContainsHashIter<'a, H, T: Lifetime = Forever> {
+pub struct ContainsIter<'a, I, S = SeededState, T: Lifetime = Forever> {
     filter: &'a T::Raw,
-    hashes: Fuse<H>,
+    hasher: &'a S,
+    items: Fuse<I>,
     /// The classes to look up next. Their words are being fetched into the cache.
     ahead: InFlight,
     /// The results at hand, the next one in the lowest bit.
@@ -35,17 +30,7 @@ pub struct ContainsHashIter<'a, H, T: Lifetime = Forever> {
     ready: usize,
 }
 
-impl<'a, H: Iterator<Item = u64>, T: Lifetime> ContainsHashIter<'a, H, T> {
-    fn new(filter: &'a T::Raw, hashes: H) -> Self {
-        Self {
-            filter,
-            hashes: hashes.fuse(),
-            ahead: InFlight::new(),
-            answers: 0,
-            ready: 0,
-        }
-    }
-
+impl<I: Iterator<Item: Hashable>, S: BuildHasher, T: Lifetime> ContainsIter<'_, I, S, T> {
     /// Gets the results for the classes that are ahead. At the end there are none.
     fn look_up_row(&mut self) {
         if self.ahead.is_empty() {
@@ -58,11 +43,14 @@ impl<'a, H: Iterator<Item = u64>, T: Lifetime> ContainsHashIter<'a, H, T> {
     }
 
     fn next_hashes(&mut self) -> ArrayVec<u64, GROUP> {
-        self.hashes.by_ref().take(GROUP).collect()
+        let items = self.items.by_ref().take(GROUP);
+        items.map(|item| item.hash_by(self.hasher).0).collect()
     }
 }
 
-impl<H: Iterator<Item = u64>, T: Lifetime> Iterator for ContainsHashIter<'_, H, T> {
+impl<I: Iterator<Item: Hashable>, S: BuildHasher, T: Lifetime> Iterator
+    for ContainsIter<'_, I, S, T>
+{
     type Item = bool;
 
     #[inline]
@@ -92,38 +80,13 @@ impl<H: Iterator<Item = u64>, T: Lifetime> Iterator for ContainsHashIter<'_, H, 
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         let taken = self.ready + self.ahead.len();
-        let (least, most) = self.hashes.size_hint();
+        let (least, most) = self.items.size_hint();
         let most = most.and_then(|most| most.checked_add(taken));
         (least.saturating_add(taken), most)
     }
 }
 
-impl<H: Iterator<Item = u64>, T: Lifetime> FusedIterator for ContainsHashIter<'_, H, T> {}
-
-impl<H, T: Lifetime> fmt::Debug for ContainsHashIter<'_, H, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ContainsHashIter").finish_non_exhaustive()
-    }
-}
-
-impl<I: Iterator<Item: Hash>, S: BuildHasher, T: Lifetime> Iterator for ContainsIter<'_, I, S, T> {
-    type Item = bool;
-
-    #[inline]
-    fn next(&mut self) -> Option<bool> {
-        self.0.next()
-    }
-
-    fn fold<B, F: FnMut(B, bool) -> B>(self, init: B, f: F) -> B {
-        self.0.fold(init, f)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
-    }
-}
-
-impl<I: Iterator<Item: Hash>, S: BuildHasher, T: Lifetime> FusedIterator
+impl<I: Iterator<Item: Hashable>, S: BuildHasher, T: Lifetime> FusedIterator
     for ContainsIter<'_, I, S, T>
 {
 }
@@ -134,26 +97,7 @@ impl<I, S, T: Lifetime> fmt::Debug for ContainsIter<'_, I, S, T> {
     }
 }
 
-/// The hashes of an iterator's items.
-struct Hashes<'a, I, S> {
-    items: I,
-    hasher: &'a S,
-}
-
-impl<I: Iterator<Item: Hash>, S: BuildHasher> Iterator for Hashes<'_, I, S> {
-    type Item = u64;
-
-    #[inline]
-    fn next(&mut self) -> Option<u64> {
-        Some(hash_of(self.hasher, &self.items.next()?))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.items.size_hint()
-    }
-}
-
-impl<S, T: Lifetime> Filter<S, T> {
+impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// Whether each of `items` is present, in order, as [`contains`](Self::contains).
     ///
     /// This is the fastest way to look up a long sequence: it fetches the words of later items while
@@ -182,33 +126,16 @@ impl<S, T: Lifetime> Filter<S, T> {
     /// ```
     pub fn contains_iter<Q, I>(&self, items: I) -> ContainsIter<'_, I::IntoIter, S, T>
     where
-        Q: Hash,
+        Q: Hashable,
         I: IntoIterator<Item = Q>,
-        S: BuildHasher,
     {
-        let hashes = Hashes {
-            items: items.into_iter(),
+        ContainsIter {
+            filter: &self.raw,
             hasher: &self.hasher,
-        };
-        ContainsIter(self.contains_hash_iter(hashes))
-    }
-
-    /// [`contains_iter`](Self::contains_iter) by hash. All 64 bits of a hash must be as good as
-    /// random.
-    ///
-    /// ```
-    /// use guira::CuckooFilter;
-    ///
-    /// let filter = CuckooFilter::with_capacity(100);
-    /// filter.insert("ani")?;
-    /// let hashes = ["ani", "koel"].map(|name| filter.hash_of(name));
-    /// assert!(filter.contains_hash_iter(hashes).eq([true, false]));
-    /// # Ok::<(), guira::InsertError>(())
-    /// ```
-    pub fn contains_hash_iter<H>(&self, hashes: H) -> ContainsHashIter<'_, H::IntoIter, T>
-    where
-        H: IntoIterator<Item = u64>,
-    {
-        ContainsHashIter::new(&self.raw, hashes.into_iter())
+            items: items.into_iter().fuse(),
+            ahead: InFlight::new(),
+            answers: 0,
+            ready: 0,
+        }
     }
 }

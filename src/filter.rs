@@ -7,8 +7,6 @@ mod time;
 
 mod expiring;
 
-mod hashes;
-
 mod batch;
 
 use crate::{

@@ -1,9 +1,11 @@
 //! The default hasher: pure functions from an item to 64 bits.
 
 mod finish;
+mod hashable;
 mod items;
 
-pub(crate) use finish::{finished, hash_of};
+pub(crate) use finish::finished;
+pub use hashable::{Hashable, Hashed};
 
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_inline};
 use std::{

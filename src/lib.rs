@@ -32,6 +32,7 @@
 //! | [`SnapshotDecoder`] | builds a filter from a snapshot that arrives in pieces |
 //! | [`Stats`] | what a filter has done, for metrics |
 //! | [`SeededState`] | the default hasher |
+//! | [`Hashed`] | the hash of an item, in place of the item |
 //! | [the guide] | which settings to choose, and how to run a filter in a service |
 //! | [a page to watch][watch] | this crate's code at work in a browser, step by step |
 //! | [DESIGN.md], [PROOF.md], [VERIFICATION.md] | the protocol, why it is correct, and what checks it |
@@ -217,14 +218,14 @@ mod trace;
 
 pub use crate::{
     builder::{Builder, ExpiringBuilder, Prefer},
-    contains_iter::{ContainsHashIter, ContainsIter},
+    contains_iter::ContainsIter,
     error::{
         BatchError, BuildError, Difference, InsertError, LoadError, MergeError, Mismatch,
         SnapshotError,
     },
     estimate::{Estimate, Size},
     filter::{CuckooFilter, ExpiringFilter, Filter},
-    hash::{SeededHasher, SeededState},
+    hash::{Hashable, Hashed, SeededHasher, SeededState},
     lifetime::{Expiring, Forever, Lifetime},
     snapshot::decoder::{ExpiringSnapshotDecoder, FilterDecoder, SnapshotDecoder},
     stats::Stats,

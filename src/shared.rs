@@ -140,11 +140,11 @@ impl<S: BuildHasher + 'static> Filter<S, Expiring> {
 }
 
 impl<S> Filter<S, Forever> {
-    /// [`contains_hash`](Self::contains_hash) in a filter that processes share.
+    /// [`contains`](Self::contains) of a hash, in a filter that processes share.
     #[doc(hidden)]
     #[inline(always)]
-    pub fn contains_hash_shared(&self, hash: u64) -> bool {
-        // As in `contains_hash`: the usual layouts inline.
+    pub fn contains_shared(&self, hash: u64) -> bool {
+        // As in `contains`: the usual layouts inline.
         match &self.raw {
             AnyFilter::Shared(AnyShared::F15x4(raw)) => raw.contains(raw.class(hash)),
             AnyFilter::Shared(AnyShared::Growing(raw)) => raw.contains(raw.class(hash)),
@@ -152,30 +152,30 @@ impl<S> Filter<S, Forever> {
         }
     }
 
-    /// [`insert_hash`](Self::insert_hash) in a filter that processes share.
+    /// [`insert`](Self::insert) of a hash, in a filter that processes share.
     #[doc(hidden)]
     #[inline(always)]
-    pub fn insert_hash_shared(&self, hash: u64) -> Result<(), InsertError> {
+    pub fn insert_shared(&self, hash: u64) -> Result<(), InsertError> {
         match &self.raw {
             AnyFilter::Shared(AnyShared::F15x4(raw)) => raw.insert_hash(hash),
             other => insert_in_other_layouts(other, hash),
         }
     }
 
-    /// [`insert_unique_hash`](Self::insert_unique_hash) in a filter that processes share.
+    /// [`insert_unique`](Self::insert_unique) of a hash, in a filter that processes share.
     #[doc(hidden)]
     #[inline(always)]
-    pub fn insert_unique_hash_shared(&self, hash: u64) -> Result<bool, InsertError> {
+    pub fn insert_unique_shared(&self, hash: u64) -> Result<bool, InsertError> {
         match &self.raw {
             AnyFilter::Shared(AnyShared::F15x4(raw)) => raw.insert_unique_hash(hash),
             other => insert_unique_in_other_layouts(other, hash),
         }
     }
 
-    /// [`remove_hash`](Self::remove_hash) in a filter that processes share.
+    /// [`remove`](Self::remove) of a hash, in a filter that processes share.
     #[doc(hidden)]
     #[inline(always)]
-    pub fn remove_hash_shared(&self, hash: u64) -> bool {
+    pub fn remove_shared(&self, hash: u64) -> bool {
         match &self.raw {
             AnyFilter::Shared(AnyShared::F15x4(raw)) => raw.remove_hash(hash),
             other => remove_in_other_layouts(other, hash),

@@ -5,7 +5,7 @@ use crate::{
     peer::Peer,
     peers::peer,
 };
-use guira::CuckooFilter;
+use guira::{CuckooFilter, Hashed};
 use std::{
     ops::Range,
     sync::atomic::{AtomicU64, Ordering},
@@ -76,7 +76,9 @@ impl Peer for Special {
                 done[accepted..].fill(false);
             }),
             How::Iterator => keys.filter(|key| filter.insert(key).is_ok()).count() as u64,
-            How::Hashes => keys.filter(|&it| filter.insert_hash(it).is_ok()).count() as u64,
+            How::Hashes => keys
+                .filter(|&it| filter.insert(&Hashed(it)).is_ok())
+                .count() as u64,
         }
     }
 
@@ -87,7 +89,7 @@ impl Peer for Special {
                 filter.contains_batch(keys, found);
             }),
             How::Iterator => filter.contains_iter(keys).map(u64::from).sum(),
-            How::Hashes => keys.filter(|&it| filter.contains_hash(it)).count() as u64,
+            How::Hashes => keys.filter(|&it| filter.contains(&Hashed(it))).count() as u64,
         }
     }
 
@@ -98,7 +100,7 @@ impl Peer for Special {
                 filter.remove_batch(keys, found);
             }),
             How::Iterator => keys.filter(|key| filter.remove(key)).count() as u64,
-            How::Hashes => keys.filter(|&it| filter.remove_hash(it)).count() as u64,
+            How::Hashes => keys.filter(|&it| filter.remove(&Hashed(it))).count() as u64,
         }
     }
 }

@@ -3,7 +3,7 @@
 //! `cargo bench --package guira-capi`. The calls go through pointers that the compiler does not know,
 //! as in a program in C. Both sides take turns; the best of all rounds counts.
 
-use guira::CuckooFilter;
+use guira::{CuckooFilter, Hashed};
 use guira_capi::{Filter, ITEMS_HASHES, ITEMS_ROWS, Items, Status, filter::*};
 use std::{ffi::c_void, hint::black_box, ptr, time::Instant};
 
@@ -163,7 +163,7 @@ fn main() {
                 || {
                     hashes
                         .iter()
-                        .filter(|hash| black_box(&filter).contains_hash(**hash))
+                        .filter(|hash| black_box(&filter).contains(&Hashed(**hash)))
                         .count()
                 },
                 || {
@@ -180,7 +180,7 @@ fn main() {
                 || {
                     hashes
                         .iter()
-                        .filter(|hash| black_box(&filter).count_hash(**hash) > 0)
+                        .filter(|hash| black_box(&filter).count(&Hashed(**hash)) > 0)
                         .count()
                 },
                 || {
@@ -196,7 +196,7 @@ fn main() {
             best(
                 || {
                     let batches = hashes.chunks(BATCH).map(|part| {
-                        filter.contains_hash_batch(part, &mut found);
+                        filter.contains_batch(part, &mut found);
                         count(&found)
                     });
                     batches.sum()

@@ -1,7 +1,7 @@
 //! Batches: the hashes of many items, and one pass over the table for all of them.
 
 use crate::{pointer, status::Failure};
-use guira::{BatchError, InsertError, SeededState};
+use guira::{BatchError, Hashed, InsertError, SeededState};
 use std::ffi::c_void;
 
 /// For `kind`: the data are hashes of 64 bits.
@@ -32,7 +32,7 @@ pub struct Items {
 /// The same, checked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Batch<'a> {
-    Hashes(&'a [u64]),
+    Hashes(&'a [Hashed]),
     Rows {
         data: &'a [u8],
         width: usize,
@@ -91,7 +91,7 @@ impl<'a> Batch<'a> {
         }
         match kind {
             ITEMS_HASHES => {
-                // SAFETY: the caller promises `count` numbers.
+                // SAFETY: the caller promises `count` numbers, and `Hashed` has the representation of one.
                 let hashes = unsafe { pointer::slice(data.cast(), count, "hashes") }?;
                 Ok(Self::Hashes(hashes))
             }
@@ -146,7 +146,7 @@ impl<'a> Batch<'a> {
         self,
         state: &SeededState,
         results: &mut [bool],
-        mut of: impl FnMut(&[u64], &mut [bool]) -> Result<(), E>,
+        mut of: impl FnMut(&[Hashed], &mut [bool]) -> Result<(), E>,
     ) -> Result<(), Undecided> {
         if let Self::Hashes(hashes) = self {
             return of(hashes, results).map_err(E::into);
@@ -161,7 +161,7 @@ impl<'a> Batch<'a> {
     pub(crate) fn without_results<E: Into<Undecided>>(
         self,
         state: &SeededState,
-        mut of: impl FnMut(&[u64]) -> Result<(), E>,
+        mut of: impl FnMut(&[Hashed]) -> Result<(), E>,
     ) -> Result<(), Undecided> {
         if let Self::Hashes(hashes) = self {
             return of(hashes).map_err(E::into);
@@ -173,9 +173,9 @@ impl<'a> Batch<'a> {
     fn in_parts<E: Into<Undecided>>(
         self,
         state: &SeededState,
-        mut of: impl FnMut(usize, &[u64]) -> Result<(), E>,
+        mut of: impl FnMut(usize, &[Hashed]) -> Result<(), E>,
     ) -> Result<(), Undecided> {
-        let mut hashes = [0; AT_ONCE];
+        let mut hashes = [Hashed(0); AT_ONCE];
         for begin in (0..self.len()).step_by(AT_ONCE) {
             let part = &mut hashes[..AT_ONCE.min(self.len() - begin)];
             self.hash(state, begin, part);
@@ -192,21 +192,21 @@ impl<'a> Batch<'a> {
 
     /// The hashes of the items from `begin` on, filling `into`.
     #[inline(always)]
-    fn hash(self, state: &SeededState, begin: usize, into: &mut [u64]) {
+    fn hash(self, state: &SeededState, begin: usize, into: &mut [Hashed]) {
         match self {
             Self::Hashes(hashes) => into.copy_from_slice(&hashes[begin..begin + into.len()]),
-            Self::Rows { width: 0, .. } => into.fill(state.hash_bytes(&[])),
+            Self::Rows { width: 0, .. } => into.fill(Hashed(state.hash_bytes(&[]))),
             Self::Rows { width, data, .. } => {
                 let rows = data[begin * width..].chunks_exact(width);
                 for (hash, row) in into.iter_mut().zip(rows) {
-                    *hash = state.hash_bytes(row);
+                    hash.0 = state.hash_bytes(row);
                 }
             }
             Self::Packed { data, offsets } => {
                 for (hash, ends) in into.iter_mut().zip(offsets[begin..].windows(2)) {
                     // They are at most the length of the data, as `check` has found.
                     let [from, to] = [ends[0], ends[1]].map(|end| end as usize);
-                    *hash = state.hash_bytes(&data[from..to]);
+                    hash.0 = state.hash_bytes(&data[from..to]);
                 }
             }
         }
@@ -276,7 +276,7 @@ mod tests {
                 assert!(done.is_ok() && results.iter().all(|&done| done));
                 all
             };
-            let of = |item: &[u8]| state.hash_bytes(item);
+            let of = |item: &[u8]| Hashed(state.hash_bytes(item));
             let expected: Vec<_> = items.iter().map(|item| of(item)).collect();
             prop_assert_eq!(hashes(Batch::Packed { data: &data, offsets: &offsets }), expected.clone());
             prop_assert_eq!(hashes(Batch::Hashes(&expected)), expected);
@@ -307,9 +307,9 @@ mod tests {
             let rows: Vec<u8> = (0..count).flat_map(|row| (row as u32).to_le_bytes()).collect();
             let refused = state.hash_bytes(&(at as u32).to_le_bytes());
             // Its buckets are full of it.
-            while filter.insert_hash(refused).is_ok() {}
+            while filter.insert(&Hashed(refused)).is_ok() {}
             let batch = Batch::Rows { data: &rows, width: 4, count };
-            let outcome = batch.without_results(&state, |hashes| filter.insert_hash_batch(hashes));
+            let outcome = batch.without_results(&state, |hashes| filter.insert_batch(hashes));
             prop_assert!(outcome.is_err_and(|error| error.index <= at));
         }
     }

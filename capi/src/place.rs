@@ -7,7 +7,7 @@
 mod mapped;
 
 use crate::status::{Failure, Status};
-use guira::{Builder, InsertError, Lifetime, SeededState};
+use guira::{Builder, Hashed, InsertError, Lifetime, SeededState};
 use std::{ffi::c_int, path::Path};
 
 /// A filter on the heap.
@@ -219,7 +219,7 @@ impl<T: Shareable> Place<T> {
     #[inline(always)]
     pub(crate) fn contains_hash(&self, hash: u64) -> bool {
         match self {
-            Self::Heap(filter) => filter.contains_hash(hash),
+            Self::Heap(filter) => filter.contains(&Hashed(hash)),
             Self::Memory(memory) => match &**memory {
                 Memory::Shared(filter) => filter.contains_hash(hash),
                 Memory::Reader(filter) => apart(|| filter.contains_hash(hash)),
@@ -230,7 +230,7 @@ impl<T: Shareable> Place<T> {
     #[inline(always)]
     pub(crate) fn insert_hash(&self, hash: u64) -> Result<(), Failure> {
         let inserted = match self {
-            Self::Heap(filter) => filter.insert_hash(hash),
+            Self::Heap(filter) => filter.insert(&Hashed(hash)),
             Self::Memory(memory) => memory.shared()?.insert_hash(hash),
         };
         inserted.map_err(|error| self.explained(error))
@@ -239,7 +239,7 @@ impl<T: Shareable> Place<T> {
     #[inline(always)]
     pub(crate) fn insert_unique_hash(&self, hash: u64) -> Result<bool, Failure> {
         let inserted = match self {
-            Self::Heap(filter) => filter.insert_unique_hash(hash),
+            Self::Heap(filter) => filter.insert_unique(&Hashed(hash)),
             Self::Memory(memory) => memory.shared()?.insert_unique_hash(hash),
         };
         inserted.map_err(|error| self.explained(error))
@@ -248,7 +248,7 @@ impl<T: Shareable> Place<T> {
     #[inline(always)]
     pub(crate) fn remove_hash(&self, hash: u64) -> Result<bool, Failure> {
         match self {
-            Self::Heap(filter) => Ok(filter.remove_hash(hash)),
+            Self::Heap(filter) => Ok(filter.remove(&Hashed(hash))),
             Self::Memory(memory) => Ok(memory.shared()?.remove_hash(hash)),
         }
     }

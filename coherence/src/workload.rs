@@ -5,7 +5,7 @@ pub mod measured;
 #[cfg(guira_coherence)]
 pub mod simulated;
 
-use guira::CuckooFilter;
+use guira::{CuckooFilter, Hashed};
 use std::ops::Range;
 
 /// The number of lanes of keys. Each thread inserts into its own lane and removes from it.
@@ -97,7 +97,7 @@ impl Lane {
 
     fn insert(&mut self, filter: &CuckooFilter) -> bool {
         let inserted = filter
-            .insert_hash(Self::hash(self.index, self.head))
+            .insert(&Hashed(Self::hash(self.index, self.head)))
             .is_ok();
         self.head += u64::from(inserted);
         inserted
@@ -105,7 +105,7 @@ impl Lane {
 
     fn remove(&mut self, filter: &CuckooFilter) {
         assert!(self.tail < self.head, "lane {} is empty", self.index);
-        let removed = filter.remove_hash(Self::hash(self.index, self.tail));
+        let removed = filter.remove(&Hashed(Self::hash(self.index, self.tail)));
         assert!(removed, "an item of lane {} was lost", self.index);
         self.tail += 1;
     }
@@ -246,5 +246,5 @@ fn lookup(filter: &CuckooFilter, random: u64, windows: &[Range<u64>]) {
     } else {
         window.start + (random >> 33) % length
     };
-    std::hint::black_box(filter.contains_hash(Lane::hash(lane, number)));
+    std::hint::black_box(filter.contains(&Hashed(Lane::hash(lane, number))));
 }

@@ -12,7 +12,7 @@ pub(crate) use combine::CombineError;
 pub use decoder::FilterDecoder;
 pub use duplicate::DuplicateError;
 use guira::{
-    BatchError, BuildError, Builder, CuckooFilter, InsertError, Lifetime, SeededState,
+    BatchError, BuildError, Builder, CuckooFilter, Hashed, InsertError, Lifetime, SeededState,
     SnapshotError, Stats,
 };
 use header::{Header, Kind};
@@ -221,7 +221,7 @@ impl Filter {
     #[inline(always)]
     pub(crate) fn insert_at_once(&self, item: &[u8]) -> Result<(), InsertError> {
         match &self.any {
-            Any::Plain(filter) => filter.insert_hash(filter.hasher().hash_bytes(item)),
+            Any::Plain(filter) => filter.insert(&Hashed(filter.hasher().hash_bytes(item))),
             Any::Windowed(windowed) => insert_in_window(windowed, item),
         }
     }
@@ -230,7 +230,7 @@ impl Filter {
     #[inline(always)]
     pub(crate) fn insert_unique_at_once(&self, item: &[u8]) -> Result<bool, InsertError> {
         in_either!(&self.any, filter => {
-            filter.insert_unique_hash(filter.hasher().hash_bytes(item))
+            filter.insert_unique(&Hashed(filter.hasher().hash_bytes(item)))
         })
     }
 
@@ -281,7 +281,7 @@ impl Filter {
     #[must_use]
     pub fn contains(&self, item: &[u8]) -> bool {
         match &self.any {
-            Any::Plain(filter) => filter.contains_hash(filter.hasher().hash_bytes(item)),
+            Any::Plain(filter) => filter.contains(&Hashed(filter.hasher().hash_bytes(item))),
             Any::Windowed(windowed) => is_in_window(windowed, item),
         }
     }
@@ -302,8 +302,7 @@ impl Filter {
     /// Removes a copy of `item`; whether there was one.
     #[inline]
     pub fn remove(&self, item: &[u8]) -> bool {
-        let removed =
-            in_either!(&self.any, filter => filter.remove_hash(filter.hasher().hash_bytes(item)));
+        let removed = in_either!(&self.any, filter => filter.remove(&Hashed(filter.hasher().hash_bytes(item))));
         if removed {
             // Relaxed: a number to be shown.
             self.deleted.fetch_add(1, Ordering::Relaxed);
@@ -568,14 +567,14 @@ fn seeded<T: Lifetime>(
 #[inline(never)]
 fn insert_in_window(windowed: &Windowed, item: &[u8]) -> Result<(), InsertError> {
     let filter = windowed.filter();
-    filter.insert_hash(filter.hasher().hash_bytes(item))
+    filter.insert(&Hashed(filter.hasher().hash_bytes(item)))
 }
 
 /// Not inlined: as [`insert_in_window`].
 #[inline(never)]
 fn is_in_window(windowed: &Windowed, item: &[u8]) -> bool {
     let filter = windowed.filter();
-    filter.contains_hash(filter.hasher().hash_bytes(item))
+    filter.contains(&Hashed(filter.hasher().hash_bytes(item)))
 }
 
 impl AsRef<Self> for Filter {

@@ -9,7 +9,7 @@
 
 use crate::{
     arguments::Items,
-    batch::{Hashed, Hashes, Keys, Nulls, Stop},
+    batch::{Hashes, Keys, Nulls, Stop, WithNulls},
     buffer::{COPIED, MOST, copy_shared},
     item::Rule,
 };
@@ -26,6 +26,7 @@ use arrow_array::{
 use arrow_data::ByteView;
 use arrow_schema::DataType;
 use bytemuck::Pod;
+use guira::Hashed;
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},
     prelude::*,
@@ -70,7 +71,7 @@ impl Column {
         self.len
     }
 
-    pub(crate) fn hashes(&self, keys: &Keys<'_>) -> Result<Hashed, Stop> {
+    pub(crate) fn hashes(&self, keys: &Keys<'_>) -> Result<WithNulls, Stop> {
         let mut hashes = Hashes::reserved(self.len)?;
         let mut present = Vec::new();
         for chunk in &self.chunks {
@@ -95,7 +96,7 @@ impl Column {
                 "a column with {nulls} nulls: drop them first{hint}"
             )));
         }
-        Ok(Hashed::of(hashes, present))
+        Ok(WithNulls::of(hashes, present))
     }
 }
 
@@ -183,7 +184,7 @@ fn refused(error: arrow_schema::ArrowError) -> PyErr {
 
 /// Appends the hashes of a chunk of a type that `check_type` has allowed. Returns which values are no
 /// nulls, or nothing if none is one. The hash of a null is any number.
-fn hash(chunk: &dyn Array, keys: &Keys<'_>, hashes: &mut Vec<u64>) -> Result<Vec<bool>, Stop> {
+fn hash(chunk: &dyn Array, keys: &Keys<'_>, hashes: &mut Vec<Hashed>) -> Result<Vec<bool>, Stop> {
     let present = present(chunk)?;
     match chunk.as_any_dictionary_opt() {
         Some(dictionary) => hash_dictionary(dictionary, present, keys, hashes),
@@ -212,7 +213,7 @@ fn hash_dictionary(
     dictionary: &dyn AnyDictionaryArray,
     mut present: Vec<bool>,
     keys: &Keys<'_>,
-    hashes: &mut Vec<u64>,
+    hashes: &mut Vec<Hashed>,
 ) -> Result<Vec<bool>, Stop> {
     let values = dictionary.values();
     let mut of_values = Hashes::reserved(values.len())?;
@@ -224,7 +225,7 @@ fn hash_dictionary(
         reserve(&mut present, dictionary.len())?;
         present.resize(dictionary.len(), true);
     }
-    for (item, place) in places.into_iter().enumerate() {
+    for (item, Hashed(place)) in places.into_iter().enumerate() {
         let is_null = present.get(item) == Some(&false);
         let place = usize::try_from(place).unwrap_or(usize::MAX);
         if present_values.get(place) == Some(&false) {
@@ -232,7 +233,7 @@ fn hash_dictionary(
         }
         hashes.push(match of_values.get(place) {
             Some(&hash) => hash,
-            None if is_null => 0,
+            None if is_null => Hashed(0),
             None => {
                 return Err(Stop::Column(format!(
                     "the category of item {item} of the column is {place}, and there are {}",
@@ -248,7 +249,7 @@ fn hash_values(
     chunk: &dyn Array,
     present: &[bool],
     keys: &Keys<'_>,
-    hashes: &mut Vec<u64>,
+    hashes: &mut Vec<Hashed>,
 ) -> Result<(), Stop> {
     macro_rules! ints {
         ($kind:ty) => {{
@@ -259,7 +260,7 @@ fn hash_values(
                 let ints = copy.iter().map(|&int| int as i64 as u64);
                 match keys {
                     Keys::Items(rule, _) => hashes.extend(ints.map(|int| rule.hash_u64(int))),
-                    Keys::Hashes => hashes.extend(ints),
+                    Keys::Hashes => hashes.extend(ints.map(Hashed)),
                 }
             }
             return Ok(());
@@ -327,7 +328,7 @@ struct Values<'a> {
     present: &'a [bool],
     /// The number of hashes before those of the chunk.
     first: usize,
-    hashes: &'a mut Vec<u64>,
+    hashes: &'a mut Vec<Hashed>,
 }
 
 impl Values<'_> {
@@ -384,7 +385,7 @@ impl Values<'_> {
                 let view = ByteView::from(bits);
                 let (len, offset) = (view.length as usize, view.offset as usize);
                 if self.is_null() {
-                    self.hashes.push(0);
+                    self.hashes.push(Hashed(0));
                 } else if len <= INLINE {
                     self.push(bits.to_le_bytes().get(4..4 + len))?;
                 } else {
@@ -417,7 +418,7 @@ impl Values<'_> {
     /// Appends the hash of a copied value; `None` is outside of the copy.
     fn push(&mut self, value: Option<&[u8]>) -> Result<(), Stop> {
         if self.is_null() {
-            self.hashes.push(0);
+            self.hashes.push(Hashed(0));
             return Ok(());
         }
         let value = value.ok_or_else(|| self.outside())?;

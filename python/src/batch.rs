@@ -12,7 +12,7 @@ use crate::{
     ndarray,
     tokens::TRIES,
 };
-use guira::{BatchError, InsertError};
+use guira::{BatchError, Hashed, InsertError};
 use pyo3::{
     buffer::PyUntypedBuffer,
     exceptions::{PyTypeError, PyValueError},
@@ -53,16 +53,16 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Nulls {
 }
 
 /// The hashes of a batch that may have nulls.
-pub(crate) struct Hashed {
+pub(crate) struct WithNulls {
     /// Those of the items that are no nulls.
-    pub(crate) hashes: Vec<u64>,
+    pub(crate) hashes: Vec<Hashed>,
     /// Which items have a hash. If it is empty, all have one.
     pub(crate) present: Vec<bool>,
 }
 
-impl Hashed {
+impl WithNulls {
     /// One hash per item, whatever it is for a null. `present` is empty if there are no nulls.
-    pub(crate) fn of(mut hashes: Vec<u64>, present: Vec<bool>) -> Self {
+    pub(crate) fn of(mut hashes: Vec<Hashed>, present: Vec<bool>) -> Self {
         if !present.is_empty() {
             let mut flags = present.iter();
             hashes.retain(|_| flags.next() == Some(&true));
@@ -101,16 +101,16 @@ impl Hashed {
 }
 
 impl Keys<'_> {
-    fn hash(&self, item: &Bound<'_, PyAny>) -> PyResult<u64> {
+    fn hash(&self, item: &Bound<'_, PyAny>) -> PyResult<Hashed> {
         match self {
             Self::Items(rule, _) => rule.hash(item),
-            Self::Hashes => item.extract(),
+            Self::Hashes => item.extract().map(Hashed),
         }
     }
 }
 
 /// An operation on hashes: the answers go into the slice, which is empty if there are none.
-pub(crate) type Operation<'a> = &'a (dyn Fn(&[u64], &mut [bool]) -> Result<(), Refused> + Sync);
+pub(crate) type Operation<'a> = &'a (dyn Fn(&[Hashed], &mut [bool]) -> Result<(), Refused> + Sync);
 
 /// A hash that an operation has not inserted. Those before it are decided.
 #[derive(Debug)]
@@ -159,7 +159,7 @@ impl Hashes {
 
 /// The items of a batch.
 enum Source {
-    Hashes(Hashed),
+    Hashes(WithNulls),
     /// The buffer keeps the memory of the view. Without one, the caller's array does.
     View(View, #[allow(dead_code)] Option<PyUntypedBuffer>),
     #[cfg(feature = "arrow")]
@@ -223,7 +223,7 @@ impl<'a> Batch<'a> {
             })
         };
         if let Ok(list) = items.cast_exact::<PyList>() {
-            return listed(Hashed::of(hashes_of_list(&keys, list)?, Vec::new()));
+            return listed(WithNulls::of(hashes_of_list(&keys, list)?, Vec::new()));
         }
         if let Ok(tuple) = items.cast_exact::<PyTuple>() {
             let items = tuple.iter().map(Ok);
@@ -350,7 +350,7 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    fn take(&mut self, mut hashes: &[u64]) -> Result<(), Stop> {
+    fn take(&mut self, mut hashes: &[Hashed]) -> Result<(), Stop> {
         while !hashes.is_empty() {
             let (chunk, rest) = hashes.split_at(hashes.len().min(CHUNK));
             let answers = match self.answers {
@@ -380,7 +380,7 @@ impl Target<'_> {
     }
 
     /// The whole batch, whose nulls the operation does not see.
-    fn take_hashed(&mut self, hashed: &Hashed) -> Result<(), Stop> {
+    fn take_hashed(&mut self, hashed: &WithNulls) -> Result<(), Stop> {
         match self.take(&hashed.hashes) {
             Ok(()) if self.answers.is_empty() => Ok(()),
             Ok(()) => {
@@ -415,7 +415,7 @@ fn without_gil<T: Send>(py: Python<'_>, few: bool, work: impl FnOnce() -> T + Se
     if few { work() } else { py.detach(work) }
 }
 
-fn hashes_of_list(keys: &Keys<'_>, list: &Bound<'_, PyList>) -> PyResult<Vec<u64>> {
+fn hashes_of_list(keys: &Keys<'_>, list: &Bound<'_, PyList>) -> PyResult<Vec<Hashed>> {
     let len = list.len();
     let mut hashes = reserved(len)?;
     for at in 0..len {
@@ -442,7 +442,7 @@ fn hashes<'py>(
     len: usize,
     items: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
     is_null: impl Fn(&Bound<'py, PyAny>) -> bool,
-) -> PyResult<Hashed> {
+) -> PyResult<WithNulls> {
     let mut hashes = reserved(len)?;
     let mut present = Vec::new();
     for item in items {
@@ -462,10 +462,10 @@ fn hashes<'py>(
         hashes.push(match is_item.then(|| keys.hash(&item)) {
             Some(Ok(hash)) => hash,
             Some(Err(error)) => return Err(note(item.py(), error, hashes.len())),
-            None => 0,
+            None => Hashed(0),
         });
     }
-    Ok(Hashed::of(hashes, present))
+    Ok(WithNulls::of(hashes, present))
 }
 
 /// Whether a value of an array of objects stands for none: None, NaN, and what pandas has for both.
@@ -486,7 +486,7 @@ fn is_null(item: &Bound<'_, PyAny>) -> bool {
     }
 }
 
-fn reserved(len: usize) -> PyResult<Vec<u64>> {
+fn reserved(len: usize) -> PyResult<Vec<Hashed>> {
     let mut hashes = Vec::new();
     hashes.try_reserve_exact(len).map_err(no_hashes)?;
     Ok(hashes)

@@ -11,6 +11,7 @@ use crate::{
     batch::{Hashes, Keys, Stop},
     errors::out_of_memory,
 };
+use guira::Hashed;
 use pyo3::{
     buffer::PyUntypedBuffer,
     exceptions::{PyBufferError, PyTypeError},
@@ -127,7 +128,7 @@ impl View {
     pub(crate) fn for_each_chunk(
         &self,
         keys: &Keys<'_>,
-        mut sink: impl FnMut(&[u64]) -> Result<(), Stop>,
+        mut sink: impl FnMut(&[Hashed]) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
         match (self.kind, self.width) {
             (Kind::Unsigned, 1) => return self.for_each_int::<u8>(keys, sink),
@@ -163,7 +164,7 @@ impl View {
     fn for_each_int<T: Int>(
         &self,
         keys: &Keys<'_>,
-        mut sink: impl FnMut(&[u64]) -> Result<(), Stop>,
+        mut sink: impl FnMut(&[Hashed]) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
         let align = align_of::<T::Shared>();
         let is_aligned = self.start.addr().is_multiple_of(align)
@@ -188,7 +189,7 @@ impl View {
             hashes.clear();
             match keys {
                 Keys::Items(rule, _) => hashes.extend(ints.map(|int| rule.hash_u64(int))),
-                Keys::Hashes => hashes.extend(ints),
+                Keys::Hashes => hashes.extend(ints.map(Hashed)),
             }
             sink(&hashes)?;
         }
@@ -230,7 +231,7 @@ impl View {
         keys: &Keys<'_>,
         items: usize,
         bytes: &[u8],
-        hashes: &mut Vec<u64>,
+        hashes: &mut Vec<Hashed>,
     ) -> Result<(), usize> {
         let Keys::Items(rule, _) = keys else {
             unreachable!("hashes are integers");

@@ -8,11 +8,11 @@ use pyo3::prelude::*;
 
 /// A filter in which hashes are looked up.
 pub(crate) trait Lookups: Hashing + Sync {
-    fn contains_hash(&self, hash: u64) -> bool;
+    fn contains_hash(&self, hash: guira::Hashed) -> bool;
 
-    fn count_hash(&self, hash: u64) -> usize;
+    fn count_hash(&self, hash: guira::Hashed) -> usize;
 
-    fn contains_all(&self, hashes: &[u64], found: &mut [bool]);
+    fn contains_all(&self, hashes: &[guira::Hashed], found: &mut [bool]);
 
     fn len(&self) -> usize;
 
@@ -24,18 +24,18 @@ pub(crate) trait Lookups: Hashing + Sync {
 }
 
 /// A filter of hashes that changes.
-pub(crate) trait Hashed: Lookups {
-    fn add_hash(&self, py: Python<'_>, hash: u64) -> PyResult<()>;
+pub(crate) trait Changes: Lookups {
+    fn add_hash(&self, py: Python<'_>, hash: guira::Hashed) -> PyResult<()>;
 
-    fn add_unique_hash(&self, py: Python<'_>, hash: u64) -> PyResult<bool>;
+    fn add_unique_hash(&self, py: Python<'_>, hash: guira::Hashed) -> PyResult<bool>;
 
-    fn discard_hash(&self, py: Python<'_>, hash: u64) -> PyResult<bool>;
+    fn discard_hash(&self, py: Python<'_>, hash: guira::Hashed) -> PyResult<bool>;
 
-    fn add_all(&self, hashes: &[u64]) -> Result<(), Refused>;
+    fn add_all(&self, hashes: &[guira::Hashed]) -> Result<(), Refused>;
 
-    fn add_unique_all(&self, hashes: &[u64], added: &mut [bool]) -> Result<(), Refused>;
+    fn add_unique_all(&self, hashes: &[guira::Hashed], added: &mut [bool]) -> Result<(), Refused>;
 
-    fn discard_all(&self, hashes: &[u64], discarded: &mut [bool]);
+    fn discard_all(&self, hashes: &[guira::Hashed], discarded: &mut [bool]);
 }
 
 /// Implements the lookups of a class in Rust and in Python: its `table` answers them. The second argument
@@ -44,16 +44,16 @@ macro_rules! lookups {
     ($class:ident, $make_with_ani:literal) => {
         impl crate::common::Lookups for $class {
             #[inline]
-            fn contains_hash(&self, hash: u64) -> bool {
-                self.table.contains_hash(hash)
+            fn contains_hash(&self, hash: guira::Hashed) -> bool {
+                self.table.contains(&hash)
             }
 
-            fn count_hash(&self, hash: u64) -> usize {
-                self.table.count_hash(hash)
+            fn count_hash(&self, hash: guira::Hashed) -> usize {
+                self.table.count(&hash)
             }
 
-            fn contains_all(&self, hashes: &[u64], found: &mut [bool]) {
-                self.table.contains_hash_batch(hashes, found);
+            fn contains_all(&self, hashes: &[guira::Hashed], found: &mut [bool]) {
+                self.table.contains_batch(hashes, found);
             }
 
             fn len(&self) -> usize {
@@ -92,7 +92,7 @@ macro_rules! lookups {
             ///     [True]
             #[pyo3(signature = (item, /))]
             fn hash_of(&self, item: &Bound<'_, PyAny>) -> PyResult<u64> {
-                self.rule().hash(item)
+                Ok(self.rule().hash(item)?.0)
             }
 
             /// Whether each item is present: an ndarray for an array, and a list for other batches.
@@ -175,7 +175,7 @@ macro_rules! lookups {
 }
 pub(crate) use lookups;
 
-/// Implements the changes of a class that is [`Hashed`] in Python. The second argument makes a filter `f`
+/// Implements the changes of a class that is [`Changes`] in Python. The second argument makes a filter `f`
 /// in the examples.
 macro_rules! changes {
     ($class:ident, $make:literal) => {
@@ -391,7 +391,7 @@ macro_rules! operators {
 pub(crate) use operators;
 
 pub(crate) fn update(
-    filter: &impl Hashed,
+    filter: &impl Changes,
     items: &Bound<'_, PyAny>,
     keys: Keys<'_>,
 ) -> PyResult<()> {
@@ -410,7 +410,7 @@ pub(crate) fn contains<'py>(
 }
 
 pub(crate) fn add_unique<'py>(
-    filter: &impl Hashed,
+    filter: &impl Changes,
     items: &Bound<'py, PyAny>,
     keys: Keys<'_>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -420,7 +420,7 @@ pub(crate) fn add_unique<'py>(
 }
 
 pub(crate) fn discard<'py>(
-    filter: &impl Hashed,
+    filter: &impl Changes,
     items: &Bound<'py, PyAny>,
     keys: Keys<'_>,
 ) -> PyResult<Bound<'py, PyAny>> {

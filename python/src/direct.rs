@@ -8,9 +8,10 @@
 
 #![allow(unsafe_code)]
 
-#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 use crate::shared::{SharedExpiringFilter, SharedFilter};
-use crate::{common::Hashed, expiring::ExpiringFilter, filter::Filter, item::Rule};
+use crate::{common::Changes, expiring::ExpiringFilter, filter::Filter, item::Rule};
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+use guira::Hashed;
 use pyo3::{
     PyClass, PyTypeInfo, ffi,
     panic::PanicException,
@@ -130,7 +131,7 @@ fn replace<C: PyTypeInfo>(
 unsafe fn call_with<C, A>(
     filter: *mut ffi::PyObject,
     item: *mut ffi::PyObject,
-    method: impl Fn(&C, Python<'_>, u64) -> PyResult<A>,
+    method: impl Fn(&C, Python<'_>, Hashed) -> PyResult<A>,
     replaced: &Replaced,
 ) -> *mut ffi::PyObject
 where
@@ -178,7 +179,7 @@ fn raise(py: Python<'_>, error: PyErr) -> *mut ffi::PyObject {
 /// else runs during the call, so integers and bytes need no reference.
 #[cfg(not(Py_GIL_DISABLED))]
 #[inline]
-pub(crate) fn hash_at(rule: &Rule, list: &Bound<'_, PyList>, at: usize) -> Option<u64> {
+pub(crate) fn hash_at(rule: &Rule, list: &Bound<'_, PyList>, at: usize) -> Option<Hashed> {
     // SAFETY: the list keeps the item alive until it changes. `hash_exact` does not release the
     // GIL, and runs no Python code that could change the list. The exception is a `str` that is
     // not Unicode, whose error can start a garbage collection. Beyond the end there is null.
@@ -199,7 +200,7 @@ pub(crate) fn hash_at(rule: &Rule, list: &Bound<'_, PyList>, at: usize) -> Optio
 /// reference.
 #[cfg(Py_GIL_DISABLED)]
 #[inline]
-pub(crate) fn hash_at(_: &Rule, _: &Bound<'_, PyList>, _: usize) -> Option<u64> {
+pub(crate) fn hash_at(_: &Rule, _: &Bound<'_, PyList>, _: usize) -> Option<Hashed> {
     None
 }
 

@@ -5,13 +5,13 @@ mod methods;
 use crate::{
     arguments::Items,
     batch::Refused,
-    common::{Hashed, Lookups, changes, lookups},
+    common::{Changes, Lookups, changes, lookups},
     direct::Hashing,
     errors::{insert_error, merge_error},
     item::Rule,
     tokens::retried,
 };
-use guira::{CuckooFilter, MergeError};
+use guira::{CuckooFilter, Hashed, MergeError};
 pub(crate) use methods::restore_filter;
 use pyo3::prelude::*;
 
@@ -105,32 +105,32 @@ impl Hashing for Filter {
     }
 }
 
-impl Hashed for Filter {
+impl Changes for Filter {
     #[inline]
-    fn add_hash(&self, _: Python<'_>, hash: u64) -> PyResult<()> {
-        self.table.insert_hash(hash).map_err(insert_error)
-    }
-
-    #[inline]
-    fn add_unique_hash(&self, py: Python<'_>, hash: u64) -> PyResult<bool> {
-        retried(py, || self.table.insert_unique_hash(hash), insert_error)
+    fn add_hash(&self, _: Python<'_>, hash: Hashed) -> PyResult<()> {
+        self.table.insert(&hash).map_err(insert_error)
     }
 
     #[inline]
-    fn discard_hash(&self, _: Python<'_>, hash: u64) -> PyResult<bool> {
-        Ok(self.table.remove_hash(hash))
+    fn add_unique_hash(&self, py: Python<'_>, hash: Hashed) -> PyResult<bool> {
+        retried(py, || self.table.insert_unique(&hash), insert_error)
     }
 
-    fn add_all(&self, hashes: &[u64]) -> Result<(), Refused> {
-        Ok(self.table.insert_hash_batch(hashes)?)
+    #[inline]
+    fn discard_hash(&self, _: Python<'_>, hash: Hashed) -> PyResult<bool> {
+        Ok(self.table.remove(&hash))
     }
 
-    fn add_unique_all(&self, hashes: &[u64], added: &mut [bool]) -> Result<(), Refused> {
-        Ok(self.table.insert_unique_hash_batch(hashes, added)?)
+    fn add_all(&self, hashes: &[Hashed]) -> Result<(), Refused> {
+        Ok(self.table.insert_batch(hashes)?)
     }
 
-    fn discard_all(&self, hashes: &[u64], discarded: &mut [bool]) {
-        self.table.remove_hash_batch(hashes, discarded);
+    fn add_unique_all(&self, hashes: &[Hashed], added: &mut [bool]) -> Result<(), Refused> {
+        Ok(self.table.insert_unique_batch(hashes, added)?)
+    }
+
+    fn discard_all(&self, hashes: &[Hashed], discarded: &mut [bool]) {
+        self.table.remove_batch(hashes, discarded);
     }
 }
 

@@ -7,6 +7,7 @@ use crate::{
     arguments::{Items, shown},
     direct,
 };
+use guira::Hashed;
 use guira::SeededState;
 use pyo3::{
     exceptions::{PyOverflowError, PyTypeError, PyValueError},
@@ -45,27 +46,27 @@ impl Rule {
     }
 
     #[inline]
-    pub(crate) fn hash_str(&self, item: &str) -> u64 {
+    pub(crate) fn hash_str(&self, item: &str) -> Hashed {
         match self.items {
-            Items::Any => self.state.hash_str(item),
-            Items::Bytes => self.state.hash_bytes(item.as_bytes()),
+            Items::Any => Hashed(self.state.hash_str(item)),
+            Items::Bytes => self.hash_bytes(item.as_bytes()),
         }
     }
 
     #[inline]
-    pub(crate) fn hash_bytes(&self, item: &[u8]) -> u64 {
-        self.state.hash_bytes(item)
+    pub(crate) fn hash_bytes(&self, item: &[u8]) -> Hashed {
+        Hashed(self.state.hash_bytes(item))
     }
 
     /// An integer in two's complement. Callers refuse integers in a filter of bytes.
     #[inline]
-    pub(crate) fn hash_u64(&self, item: u64) -> u64 {
-        self.state.hash_u64(item)
+    pub(crate) fn hash_u64(&self, item: u64) -> Hashed {
+        Hashed(self.state.hash_u64(item))
     }
 
     /// The hash of a Python value.
     #[inline]
-    pub(crate) fn hash(&self, item: &Bound<'_, PyAny>) -> PyResult<u64> {
+    pub(crate) fn hash(&self, item: &Bound<'_, PyAny>) -> PyResult<Hashed> {
         match self.hash_exact(item) {
             Some(hash) => Ok(hash),
             None => self.hash_other(item),
@@ -74,7 +75,7 @@ impl Rule {
 
     /// The hash of a value of the usual types; `None` for others, and for what is not an item.
     #[inline]
-    pub(crate) fn hash_exact(&self, item: &Bound<'_, PyAny>) -> Option<u64> {
+    pub(crate) fn hash_exact(&self, item: &Bound<'_, PyAny>) -> Option<Hashed> {
         if let Ok(text) = item.cast_exact::<PyString>() {
             return Some(self.hash_str(text.to_str().ok()?));
         }
@@ -90,13 +91,13 @@ impl Rule {
     }
 
     #[cold]
-    fn hash_other(&self, item: &Bound<'_, PyAny>) -> PyResult<u64> {
+    fn hash_other(&self, item: &Bound<'_, PyAny>) -> PyResult<Hashed> {
         let mut hasher = self.state.build_hasher();
         match item.cast::<PyTuple>() {
             Ok(tuple) => self.absorb_tuple(tuple, &mut hasher)?,
             Err(_) => self.absorb(item, &mut hasher)?,
         }
-        Ok(hasher.finish())
+        Ok(Hashed(hasher.finish()))
     }
 
     /// The parts of a tuple are absorbed without a separator. So a nested tuple, or a tuple of one part,

@@ -1,11 +1,8 @@
 //! An expiring filter that several processes share.
 
 use crate::{error::AttachError, filter::Shared};
-use guira::{Expiring, ExpiringFilter, InsertError, SeededState};
-use std::{
-    hash::{BuildHasher, Hash},
-    time::Duration,
-};
+use guira::{Expiring, ExpiringFilter, Hashable, InsertError, SeededState};
+use std::{hash::BuildHasher, time::Duration};
 
 /// An expiring filter that several processes share. Each process has its own `SharedExpiringFilter`.
 ///
@@ -147,18 +144,8 @@ impl<S: BuildHasher + 'static> SharedExpiringFilter<S> {
     ///
     /// As [`ExpiringFilter::refresh`], and [`InsertError::TooManyInFlight`].
     #[inline]
-    pub fn refresh<Q: Hash + ?Sized>(&self, item: &Q) -> Result<bool, InsertError> {
+    pub fn refresh<Q: Hashable + ?Sized>(&self, item: &Q) -> Result<bool, InsertError> {
         self.as_filter().refresh(item)
-    }
-
-    /// [`ExpiringFilter::refresh_hash`].
-    ///
-    /// # Errors
-    ///
-    /// As [`refresh`](Self::refresh).
-    #[inline]
-    pub fn refresh_hash(&self, hash: u64) -> Result<bool, InsertError> {
-        self.as_filter().refresh_hash(hash)
     }
 
     /// [`ExpiringFilter::insert_or_refresh`].
@@ -167,17 +154,7 @@ impl<S: BuildHasher + 'static> SharedExpiringFilter<S> {
     ///
     /// As [`insert_unique`](Self::insert_unique) and [`refresh`](Self::refresh).
     #[inline]
-    pub fn insert_or_refresh<Q: Hash + ?Sized>(&self, item: &Q) -> Result<bool, InsertError> {
+    pub fn insert_or_refresh<Q: Hashable + ?Sized>(&self, item: &Q) -> Result<bool, InsertError> {
         self.as_filter().insert_or_refresh(item)
-    }
-
-    /// [`ExpiringFilter::insert_or_refresh_hash`].
-    ///
-    /// # Errors
-    ///
-    /// As [`insert_or_refresh`](Self::insert_or_refresh).
-    #[inline]
-    pub fn insert_or_refresh_hash(&self, hash: u64) -> Result<bool, InsertError> {
-        self.as_filter().insert_or_refresh_hash(hash)
     }
 }

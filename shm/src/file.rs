@@ -8,8 +8,8 @@ use crate::{
     sparse::{allocate, allocate_new},
 };
 use guira::{
-    Builder, CuckooFilter, Expiring, ExpiringFilter, Filter, Forever, InsertError, Lifetime,
-    SeededState, SnapshotError,
+    Builder, CuckooFilter, Expiring, ExpiringFilter, Filter, Forever, Hashed, InsertError,
+    Lifetime, SeededState, SnapshotError,
     shared::{Members, Memory, SharedClock, SharedPlace, SharedWords, Unshared},
 };
 use nix::{
@@ -74,10 +74,10 @@ pub trait InFile: Lifetime + Sized {
     /// Does what is left after this process has taken a seat.
     fn seated<S>(_filter: &Filter<S, Self>) {}
 
-    /// [`Filter::contains_hash`], and so on: some kinds have a shorter way if processes share the filter.
+    /// [`Filter::contains`] of a hash, and so on: some kinds have a shorter way if processes share the filter.
     #[inline(always)]
     fn contains<S: BuildHasher + 'static>(filter: &Filter<S, Self>, hash: u64) -> bool {
-        filter.contains_hash(hash)
+        filter.contains(&Hashed(hash))
     }
 
     #[inline(always)]
@@ -85,7 +85,7 @@ pub trait InFile: Lifetime + Sized {
         filter: &Filter<S, Self>,
         hash: u64,
     ) -> Result<(), InsertError> {
-        filter.insert_hash(hash)
+        filter.insert(&Hashed(hash))
     }
 
     #[inline(always)]
@@ -93,12 +93,12 @@ pub trait InFile: Lifetime + Sized {
         filter: &Filter<S, Self>,
         hash: u64,
     ) -> Result<bool, InsertError> {
-        filter.insert_unique_hash(hash)
+        filter.insert_unique(&Hashed(hash))
     }
 
     #[inline(always)]
     fn remove<S: BuildHasher + 'static>(filter: &Filter<S, Self>, hash: u64) -> bool {
-        filter.remove_hash(hash)
+        filter.remove(&Hashed(hash))
     }
 }
 
@@ -353,7 +353,7 @@ impl InFile for Forever {
 
     #[inline(always)]
     fn contains<S: BuildHasher + 'static>(filter: &CuckooFilter<S>, hash: u64) -> bool {
-        filter.contains_hash_shared(hash)
+        filter.contains_shared(hash)
     }
 
     #[inline(always)]
@@ -361,7 +361,7 @@ impl InFile for Forever {
         filter: &CuckooFilter<S>,
         hash: u64,
     ) -> Result<(), InsertError> {
-        filter.insert_hash_shared(hash)
+        filter.insert_shared(hash)
     }
 
     #[inline(always)]
@@ -369,12 +369,12 @@ impl InFile for Forever {
         filter: &CuckooFilter<S>,
         hash: u64,
     ) -> Result<bool, InsertError> {
-        filter.insert_unique_hash_shared(hash)
+        filter.insert_unique_shared(hash)
     }
 
     #[inline(always)]
     fn remove<S: BuildHasher + 'static>(filter: &CuckooFilter<S>, hash: u64) -> bool {
-        filter.remove_hash_shared(hash)
+        filter.remove_shared(hash)
     }
 }
 

@@ -7,12 +7,12 @@ use crate::{
     header::Participants,
 };
 use guira::{
-    BatchError, Builder, Filter, Forever, InsertError, Lifetime, SeededState, Stats,
-    shared::Repaired,
+    BatchError, Builder, Filter, Forever, Hashable, Hashed, InsertError, Lifetime, SeededState,
+    Stats, shared::Repaired,
 };
 use std::{
     fmt,
-    hash::{BuildHasher, Hash},
+    hash::BuildHasher,
     io,
     os::fd::{BorrowedFd, OwnedFd},
     path::Path,
@@ -383,44 +383,26 @@ impl<S: BuildHasher + 'static, T: InFile> Shared<S, T> {
     /// [`Filter::hash_of`].
     #[inline]
     #[must_use]
-    pub fn hash_of<Q: Hash + ?Sized>(&self, item: &Q) -> u64 {
+    pub fn hash_of<Q: Hashable + ?Sized>(&self, item: &Q) -> Hashed {
         self.shared.filter.hash_of(item)
     }
 
     /// [`Filter::contains`].
     #[inline]
     #[must_use]
-    pub fn contains<Q: Hash + ?Sized>(&self, item: &Q) -> bool {
-        self.contains_hash(self.hash_of(item))
-    }
-
-    /// [`Filter::contains_hash`].
-    #[inline]
-    #[must_use]
-    pub fn contains_hash(&self, hash: u64) -> bool {
-        T::contains(&self.shared.filter, hash)
+    pub fn contains<Q: Hashable + ?Sized>(&self, item: &Q) -> bool {
+        T::contains(&self.shared.filter, self.hash_of(item).0)
     }
 
     /// [`Filter::contains_batch`].
-    pub fn contains_batch<Q: Hash>(&self, items: &[Q], results: &mut [bool]) {
+    pub fn contains_batch<Q: Hashable>(&self, items: &[Q], results: &mut [bool]) {
         self.shared.filter.contains_batch(items, results);
-    }
-
-    /// [`Filter::contains_hash_batch`].
-    pub fn contains_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
-        self.shared.filter.contains_hash_batch(hashes, results);
     }
 
     /// [`Filter::count`].
     #[must_use]
-    pub fn count<Q: Hash + ?Sized>(&self, item: &Q) -> usize {
+    pub fn count<Q: Hashable + ?Sized>(&self, item: &Q) -> usize {
         self.shared.filter.count(item)
-    }
-
-    /// [`Filter::count_hash`].
-    #[must_use]
-    pub fn count_hash(&self, hash: u64) -> usize {
-        self.shared.filter.count_hash(hash)
     }
 
     /// [`Filter::insert`].
@@ -432,18 +414,8 @@ impl<S: BuildHasher + 'static, T: InFile> Shared<S, T> {
     /// * [`InsertError::BlockedByScan`]: a scan by another process blocks the relocation.
     /// * The other errors of [`Filter::insert`].
     #[inline]
-    pub fn insert<Q: Hash + ?Sized>(&self, item: &Q) -> Result<(), InsertError> {
-        self.insert_hash(self.hash_of(item))
-    }
-
-    /// [`Filter::insert_hash`].
-    ///
-    /// # Errors
-    ///
-    /// As [`insert`](Self::insert).
-    #[inline]
-    pub fn insert_hash(&self, hash: u64) -> Result<(), InsertError> {
-        T::insert(&self.shared.filter, hash)
+    pub fn insert<Q: Hashable + ?Sized>(&self, item: &Q) -> Result<(), InsertError> {
+        T::insert(&self.shared.filter, self.hash_of(item).0)
     }
 
     /// [`Filter::insert_unique`]: of all racing calls in all processes, exactly one returns true.
@@ -454,18 +426,8 @@ impl<S: BuildHasher + 'static, T: InFile> Shared<S, T> {
     ///
     /// As [`insert`](Self::insert). A call for an absent item needs a seat.
     #[inline]
-    pub fn insert_unique<Q: Hash + ?Sized>(&self, item: &Q) -> Result<bool, InsertError> {
-        self.insert_unique_hash(self.hash_of(item))
-    }
-
-    /// [`Filter::insert_unique_hash`].
-    ///
-    /// # Errors
-    ///
-    /// As [`insert_unique`](Self::insert_unique).
-    #[inline]
-    pub fn insert_unique_hash(&self, hash: u64) -> Result<bool, InsertError> {
-        T::insert_unique(&self.shared.filter, hash)
+    pub fn insert_unique<Q: Hashable + ?Sized>(&self, item: &Q) -> Result<bool, InsertError> {
+        T::insert_unique(&self.shared.filter, self.hash_of(item).0)
     }
 
     /// [`Filter::insert_batch`].
@@ -473,20 +435,14 @@ impl<S: BuildHasher + 'static, T: InFile> Shared<S, T> {
     /// # Errors
     ///
     /// As [`insert`](Self::insert).
-    pub fn insert_batch<Q: Hash>(&self, items: &[Q]) -> Result<(), BatchError> {
+    pub fn insert_batch<Q: Hashable>(&self, items: &[Q]) -> Result<(), BatchError> {
         self.shared.filter.insert_batch(items)
     }
 
     /// [`Filter::remove`].
     #[inline]
-    pub fn remove<Q: Hash + ?Sized>(&self, item: &Q) -> bool {
-        self.remove_hash(self.hash_of(item))
-    }
-
-    /// [`Filter::remove_hash`].
-    #[inline]
-    pub fn remove_hash(&self, hash: u64) -> bool {
-        T::remove(&self.shared.filter, hash)
+    pub fn remove<Q: Hashable + ?Sized>(&self, item: &Q) -> bool {
+        T::remove(&self.shared.filter, self.hash_of(item).0)
     }
 
     /// [`Filter::clear`].

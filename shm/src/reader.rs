@@ -7,13 +7,13 @@ use crate::{
     map::Map,
 };
 use guira::{
-    Expiring, Filter, Forever, Lifetime, SeededState, Stats,
+    Expiring, Filter, Forever, Hashable, Hashed, Lifetime, SeededState, Stats,
     shared::{Members, NUMBER_WORD, SEAT_WORD, Seat},
 };
 use std::{
     fmt,
     fs::File,
-    hash::{BuildHasher, Hash},
+    hash::BuildHasher,
     os::fd::OwnedFd,
     path::Path,
     sync::{Arc, atomic::AtomicU64},
@@ -178,44 +178,26 @@ impl<S: BuildHasher + 'static, T: InFile> Reader<S, T> {
     /// [`Filter::hash_of`].
     #[inline]
     #[must_use]
-    pub fn hash_of<Q: Hash + ?Sized>(&self, item: &Q) -> u64 {
+    pub fn hash_of<Q: Hashable + ?Sized>(&self, item: &Q) -> Hashed {
         self.filter.hash_of(item)
     }
 
     /// [`Filter::contains`].
     #[inline]
     #[must_use]
-    pub fn contains<Q: Hash + ?Sized>(&self, item: &Q) -> bool {
-        self.contains_hash(self.hash_of(item))
-    }
-
-    /// [`Filter::contains_hash`].
-    #[inline]
-    #[must_use]
-    pub fn contains_hash(&self, hash: u64) -> bool {
-        T::contains(&self.filter, hash)
+    pub fn contains<Q: Hashable + ?Sized>(&self, item: &Q) -> bool {
+        T::contains(&self.filter, self.hash_of(item).0)
     }
 
     /// [`Filter::contains_batch`].
-    pub fn contains_batch<Q: Hash>(&self, items: &[Q], results: &mut [bool]) {
+    pub fn contains_batch<Q: Hashable>(&self, items: &[Q], results: &mut [bool]) {
         self.filter.contains_batch(items, results);
-    }
-
-    /// [`Filter::contains_hash_batch`].
-    pub fn contains_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
-        self.filter.contains_hash_batch(hashes, results);
     }
 
     /// [`Filter::count`].
     #[must_use]
-    pub fn count<Q: Hash + ?Sized>(&self, item: &Q) -> usize {
+    pub fn count<Q: Hashable + ?Sized>(&self, item: &Q) -> usize {
         self.filter.count(item)
-    }
-
-    /// [`Filter::count_hash`].
-    #[must_use]
-    pub fn count_hash(&self, hash: u64) -> usize {
-        self.filter.count_hash(hash)
     }
 
     /// [`Filter::len`], which processes that died may have left a little off.

@@ -9,7 +9,7 @@ use common::{
     builder, create, directory, fork_for, fuse, growing, in_child, of_layout, open, path, recount,
     role, start, text,
 };
-use guira::{BuildError, CuckooFilter, InsertError, MergeError, SnapshotError};
+use guira::{BuildError, CuckooFilter, Hashed, InsertError, MergeError, SnapshotError};
 use guira_shm::{AttachError, OpenError, SharedFilter};
 use std::{cell::Cell, fs, hash::RandomState, path::Path};
 
@@ -52,27 +52,22 @@ fn calls_by_hash_and_batches_find_the_same_items_in_each_layout() {
     for (number, bits) in [10, 12, 15, 20, 30, 9, 11, 13].into_iter().enumerate() {
         let file = directory.path().join(number.to_string());
         let (here, there) = (create(&file, of_layout(1_000, bits)), open(&file));
-        let hashes: Vec<u64> = (0..400_u32).map(|item| here.hash_of(&item)).collect();
+        let hashes: Vec<Hashed> = (0..400_u32).map(|item| here.hash_of(&item)).collect();
         let (single, batch) = hashes.split_at(200);
-        for &hash in single {
-            here.insert_hash(hash).unwrap();
-            assert_eq!(there.insert_unique_hash(hash), Ok(false));
+        for hash in single {
+            here.insert(hash).unwrap();
+            assert_eq!(there.insert_unique(hash), Ok(false));
         }
-        there.as_filter().insert_hash_batch(batch).unwrap();
+        there.as_filter().insert_batch(batch).unwrap();
         let mut inserted = [true; 400];
         let unique = here.as_filter();
-        unique
-            .insert_unique_hash_batch(&hashes, &mut inserted)
-            .unwrap();
+        unique.insert_unique_batch(&hashes, &mut inserted).unwrap();
         assert_eq!(inserted, [false; 400]);
-        assert_eq!(
-            there.as_filter().count_hash(hashes[399]),
-            there.count(&399_u32)
-        );
-        assert!(hashes.iter().all(|&hash| here.contains_hash(hash)));
-        assert!(single.iter().all(|&hash| there.remove_hash(hash)));
+        assert_eq!(there.as_filter().count(&hashes[399]), there.count(&399_u32));
+        assert!(hashes.iter().all(|hash| here.contains(hash)));
+        assert!(single.iter().all(|hash| there.remove(hash)));
         let mut removed = [false; 200];
-        here.as_filter().remove_hash_batch(batch, &mut removed);
+        here.as_filter().remove_batch(batch, &mut removed);
         assert_eq!((removed, there.len()), ([true; 200], 0));
     }
 }

@@ -1,7 +1,7 @@
 //! Filters with almost no room, fixed and growing, and writers that keep them full.
 
 use crate::items::hash;
-use guira::{Builder, CuckooFilter};
+use guira::{Builder, CuckooFilter, Hashed};
 use std::hash::BuildHasher;
 
 /// The message if a lookup does not find an item of its own thread.
@@ -86,7 +86,7 @@ fn fill(filter: CuckooFilter, enough: impl Fn(&CuckooFilter) -> bool) -> Filled 
     let mut hashes = (0..64).map(hash);
     while !enough(&filter) {
         let hash = hashes.next().expect("enough hashes");
-        if filter.insert_hash(hash).is_ok() {
+        if filter.insert(&Hashed(hash)).is_ok() {
             residents.push(hash);
         }
     }
@@ -103,13 +103,13 @@ fn fill(filter: CuckooFilter, enough: impl Fn(&CuckooFilter) -> bool) -> Filled 
 pub fn churn(filter: &CuckooFilter, own: [u64; 2], new: [u64; 2], kept: u64) -> Vec<u64> {
     let mut left = Vec::new();
     for (own, new) in own.into_iter().zip(new) {
-        if filter.insert_hash(kept).is_ok() {
-            assert!(filter.remove_hash(kept), "{NOT_REMOVED}");
+        if filter.insert(&Hashed(kept)).is_ok() {
+            assert!(filter.remove(&Hashed(kept)), "{NOT_REMOVED}");
         }
-        assert!(filter.remove_hash(own), "{NOT_REMOVED}");
+        assert!(filter.remove(&Hashed(own)), "{NOT_REMOVED}");
         for hash in [new, own] {
-            if filter.insert_hash(hash).is_ok() {
-                assert!(filter.contains_hash(hash), "{MISSED}");
+            if filter.insert(&Hashed(hash)).is_ok() {
+                assert!(filter.contains(&Hashed(hash)), "{MISSED}");
                 left.push(hash);
             }
         }

@@ -54,7 +54,7 @@ fn filled(holes: usize) -> (Filter, Vec<u64>, Vec<u64>) {
     let slots = 8 * 3;
     // The filter hashes the results of a hasher again, so two items may have one fingerprint.
     let mut fingerprints = HashSet::new();
-    let fingerprint = |item: &u64| (filter.hash_of(item) & 0xf_ffff).max(1);
+    let fingerprint = |item: &u64| (filter.hash_of(item).0 & 0xf_ffff).max(1);
     let mut items = (0..64)
         .map(hash)
         .filter(|item| fingerprints.insert(fingerprint(item)));

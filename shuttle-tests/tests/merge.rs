@@ -1,7 +1,7 @@
 //! Merges while both filters change: an item that is always present in the source is in the target.
 #![cfg(guira_shuttle)]
 
-use guira::{CuckooFilter, InsertError, MergeError};
+use guira::{CuckooFilter, Hashed, InsertError, MergeError};
 use guira_shuttle_tests::{
     Law, Seen, controls,
     crowded::{Filled, MISSED, NOT_REMOVED, churn, fixed, grown},
@@ -45,9 +45,9 @@ fn merge(filled: fn() -> Filled) -> impl Fn(&Seen) {
         }
         let (writer, new) = (filter.clone(), newcomers[4]);
         parts.push(Box::new(move || {
-            if writer.insert_hash(new).is_ok() {
-                assert!(writer.contains_hash(new), "{MISSED}");
-                assert!(writer.remove_hash(new), "{NOT_REMOVED}");
+            if writer.insert(&Hashed(new)).is_ok() {
+                assert!(writer.contains(&Hashed(new)), "{MISSED}");
+                assert!(writer.remove(&Hashed(new)), "{NOT_REMOVED}");
             }
             Meanwhile::default()
         }));
@@ -71,7 +71,7 @@ fn merge(filled: fn() -> Filled) -> impl Fn(&Seen) {
                 return Meanwhile::default();
             }
             for hash in present {
-                assert!(into.contains_hash(hash), "{NOT_MERGED}: {hash:#x}");
+                assert!(into.contains(&Hashed(hash)), "{NOT_MERGED}: {hash:#x}");
             }
             let after = from.stats();
             Meanwhile {
@@ -85,7 +85,7 @@ fn merge(filled: fn() -> Filled) -> impl Fn(&Seen) {
         let of_merge = results.last().expect("the merge");
         if of_merge.whole {
             for hash in residents {
-                assert!(filter.count_hash(hash) >= 1, "{REST}: {hash:#x}");
+                assert!(filter.count(&Hashed(hash)) >= 1, "{REST}: {hash:#x}");
             }
         }
         seen.note("all is merged", of_merge.whole);

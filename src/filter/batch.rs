@@ -1,12 +1,13 @@
-//! Batches of items and of hashes, with the same code.
+//! What a filter does with many items at once.
 
 use crate::{
     error::BatchError,
     filter::Filter,
+    hash::Hashable,
     lifetime::{Expiring, Lifetime},
     raw::ops::Ops,
 };
-use std::hash::{BuildHasher, Hash};
+use std::hash::BuildHasher;
 
 /// Batches of items: equivalent to one call per item, in order.
 ///
@@ -32,9 +33,9 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// # Panics
     ///
     /// If the slices differ in length.
-    pub fn contains_batch<Q: Hash>(&self, items: &[Q], results: &mut [bool]) {
+    pub fn contains_batch<Q: Hashable>(&self, items: &[Q], results: &mut [bool]) {
         self.raw
-            .contains_all(items, |item| self.hash_of(item), results);
+            .contains_all(items, |item| self.hash_of(item).0, results);
     }
 
     /// Adds a copy of each item, in order, as [`insert`](Self::insert) does.
@@ -61,11 +62,11 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     ///
     /// The batch ends at the first item that cannot be inserted. [`BatchError`] has the index of
     /// that item and its error. All items before it were inserted, and none after it.
-    pub fn insert_batch<Q: Hash>(&self, items: &[Q]) -> Result<(), BatchError> {
+    pub fn insert_batch<Q: Hashable>(&self, items: &[Q]) -> Result<(), BatchError> {
         // A slice of nothings takes no memory.
         let answers = &mut vec![(); items.len()];
         self.raw_for_write()
-            .insert_all(items, |item| self.hash_of(item), answers)
+            .insert_all(items, |item| self.hash_of(item).0, answers)
     }
 
     /// Adds each absent item, in order: `inserted[i]` becomes
@@ -91,13 +92,13 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// # Panics
     ///
     /// If the slices differ in length.
-    pub fn insert_unique_batch<Q: Hash>(
+    pub fn insert_unique_batch<Q: Hashable>(
         &self,
         items: &[Q],
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
         self.raw_for_write()
-            .insert_all_unique(items, |item| self.hash_of(item), inserted)
+            .insert_all_unique(items, |item| self.hash_of(item).0, inserted)
     }
 
     /// Removes a copy of each item, in order: `results[i]` becomes [`remove`](Self::remove) of
@@ -123,9 +124,9 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// # Panics
     ///
     /// If the slices differ in length.
-    pub fn remove_batch<Q: Hash>(&self, items: &[Q], results: &mut [bool]) {
+    pub fn remove_batch<Q: Hashable>(&self, items: &[Q], results: &mut [bool]) {
         self.raw_for_write()
-            .remove_all(items, |item| self.hash_of(item), results);
+            .remove_all(items, |item| self.hash_of(item).0, results);
     }
 }
 
@@ -153,13 +154,13 @@ impl<S: BuildHasher> Filter<S, Expiring> {
     /// # Panics
     ///
     /// If the slices differ in length.
-    pub fn refresh_batch<Q: Hash>(
+    pub fn refresh_batch<Q: Hashable>(
         &self,
         items: &[Q],
         present: &mut [bool],
     ) -> Result<(), BatchError> {
         self.raw_for_write()
-            .refresh_all(items, |item| self.hash_of(item), present)
+            .refresh_all(items, |item| self.hash_of(item).0, present)
     }
 
     /// [`insert_or_refresh`](Self::insert_or_refresh) for many items, in order: `inserted[i]` becomes
@@ -184,153 +185,12 @@ impl<S: BuildHasher> Filter<S, Expiring> {
     /// # Panics
     ///
     /// If the slices differ in length.
-    pub fn insert_or_refresh_batch<Q: Hash>(
+    pub fn insert_or_refresh_batch<Q: Hashable>(
         &self,
         items: &[Q],
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
         self.raw_for_write()
-            .insert_or_refresh_all(items, |item| self.hash_of(item), inserted)
+            .insert_or_refresh_all(items, |item| self.hash_of(item).0, inserted)
     }
-}
-
-/// Batches of hashes, for callers that already have the hashes of their items.
-///
-/// All 64 bits of a hash must be as good as random.
-impl<S, T: Lifetime> Filter<S, T> {
-    /// [`contains_batch`](Self::contains_batch) with hashes.
-    ///
-    /// ```
-    /// use guira::CuckooFilter;
-    ///
-    /// let filter = CuckooFilter::with_capacity(100);
-    /// filter.insert("ani")?;
-    /// let hashes = ["ani", "koel"].map(|name| filter.hash_of(name));
-    /// let mut found = [false; 2];
-    /// filter.contains_hash_batch(&hashes, &mut found);
-    /// assert_eq!(found, [true, false]);
-    /// # Ok::<(), guira::InsertError>(())
-    /// ```
-    ///
-    /// # Panics
-    ///
-    /// If the slices differ in length.
-    pub fn contains_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
-        self.raw.contains_all(hashes, itself, results);
-    }
-
-    /// [`insert_batch`](Self::insert_batch) with hashes.
-    ///
-    /// ```
-    /// use guira::CuckooFilter;
-    ///
-    /// let filter = CuckooFilter::with_capacity(100);
-    /// let hashes = ["ani", "koel"].map(|name| filter.hash_of(name));
-    /// filter.insert_hash_batch(&hashes)?;
-    /// assert!(filter.contains("ani") && filter.contains("koel"));
-    /// # Ok::<(), guira::BatchError>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`insert_batch`](Self::insert_batch).
-    pub fn insert_hash_batch(&self, hashes: &[u64]) -> Result<(), BatchError> {
-        self.raw_for_write()
-            .insert_all(hashes, itself, &mut vec![(); hashes.len()])
-    }
-
-    /// [`insert_unique_batch`](Self::insert_unique_batch) with hashes.
-    ///
-    /// ```
-    /// use guira::CuckooFilter;
-    ///
-    /// let filter = CuckooFilter::with_capacity(100);
-    /// filter.insert("ani").expect("room");
-    /// let hashes = ["ani", "koel"].map(|name| filter.hash_of(name));
-    /// let mut inserted = [false; 2];
-    /// filter.insert_unique_hash_batch(&hashes, &mut inserted)?;
-    /// assert_eq!(inserted, [false, true]);
-    /// # Ok::<(), guira::BatchError>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`insert_unique_batch`](Self::insert_unique_batch).
-    ///
-    /// # Panics
-    ///
-    /// If the slices differ in length.
-    pub fn insert_unique_hash_batch(
-        &self,
-        hashes: &[u64],
-        inserted: &mut [bool],
-    ) -> Result<(), BatchError> {
-        self.raw_for_write()
-            .insert_all_unique(hashes, itself, inserted)
-    }
-
-    /// [`remove_batch`](Self::remove_batch) with hashes.
-    ///
-    /// ```
-    /// use guira::CuckooFilter;
-    ///
-    /// let filter = CuckooFilter::with_capacity(100);
-    /// filter.insert("ani")?;
-    /// let hash = filter.hash_of("ani");
-    /// let mut removed = [false; 2];
-    /// filter.remove_hash_batch(&[hash, hash], &mut removed);
-    /// assert_eq!(removed, [true, false]);
-    /// # Ok::<(), guira::InsertError>(())
-    /// ```
-    ///
-    /// # Panics
-    ///
-    /// If the slices differ in length.
-    pub fn remove_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
-        self.raw_for_write().remove_all(hashes, itself, results);
-    }
-}
-
-impl<S> Filter<S, Expiring> {
-    /// [`refresh_batch`](Self::refresh_batch) by hash.
-    ///
-    /// # Errors
-    ///
-    /// As [`refresh_batch`](Self::refresh_batch).
-    ///
-    /// # Panics
-    ///
-    /// If the slices differ in length.
-    pub fn refresh_hash_batch(
-        &self,
-        hashes: &[u64],
-        present: &mut [bool],
-    ) -> Result<(), BatchError> {
-        self.raw_for_write().refresh_all(hashes, itself, present)
-    }
-
-    /// [`insert_or_refresh_batch`](Self::insert_or_refresh_batch) by hash.
-    ///
-    /// # Errors
-    ///
-    /// As [`insert_or_refresh_batch`](Self::insert_or_refresh_batch).
-    ///
-    /// # Panics
-    ///
-    /// If the slices differ in length.
-    pub fn insert_or_refresh_hash_batch(
-        &self,
-        hashes: &[u64],
-        inserted: &mut [bool],
-    ) -> Result<(), BatchError> {
-        self.raw_for_write()
-            .insert_or_refresh_all(hashes, itself, inserted)
-    }
-}
-
-/// The hash of a hash. It is no closure: one would be of the filter's hasher, and batches would be compiled for
-/// each.
-#[inline(always)]
-fn itself(&hash: &u64) -> u64 {
-    hash
 }

@@ -1,7 +1,13 @@
 //! What only a filter does whose items expire: it resets their time.
 
-use crate::{error::InsertError, filter::Filter, hash::SeededState, lifetime::Expiring};
-use std::hash::{BuildHasher, Hash};
+use crate::{
+    error::InsertError,
+    filter::Filter,
+    hash::{Hashable, SeededState},
+    lifetime::Expiring,
+    raw::ops::Ops,
+};
+use std::hash::BuildHasher;
 
 /// A concurrent set that forgets each item some time after it was last seen.
 ///
@@ -119,8 +125,8 @@ impl<S: BuildHasher> Filter<S, Expiring> {
     /// [`InsertError`] if a copy had to be added and there was no room. The item is present, and its
     /// time is usually unchanged.
     #[inline]
-    pub fn refresh<Q: Hash + ?Sized>(&self, item: &Q) -> Result<bool, InsertError> {
-        self.refresh_hash(self.hash_of(item))
+    pub fn refresh<Q: Hashable + ?Sized>(&self, item: &Q) -> Result<bool, InsertError> {
+        self.raw_for_write().refresh(self.hash_of(item).0)
     }
 
     /// Adds `item` if it is absent, and resets its time if it is present: a sliding window.
@@ -148,7 +154,7 @@ impl<S: BuildHasher> Filter<S, Expiring> {
     ///
     /// Those of [`insert_unique`](Self::insert_unique) and [`refresh`](Self::refresh).
     #[inline]
-    pub fn insert_or_refresh<Q: Hash + ?Sized>(&self, item: &Q) -> Result<bool, InsertError> {
-        self.insert_or_refresh_hash(self.hash_of(item))
+    pub fn insert_or_refresh<Q: Hashable + ?Sized>(&self, item: &Q) -> Result<bool, InsertError> {
+        self.raw_for_write().insert_or_refresh(self.hash_of(item).0)
     }
 }

@@ -1,7 +1,13 @@
 //! What a filter does with an item.
 
-use crate::{error::InsertError, filter::Filter, lifetime::Lifetime};
-use std::hash::{BuildHasher, Hash};
+use crate::{
+    error::InsertError,
+    filter::Filter,
+    hash::{Hashable, Hashed},
+    lifetime::Lifetime,
+    raw::ops::Ops,
+};
+use std::hash::BuildHasher;
 
 impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// Adds a copy of `item`, seen now.
@@ -38,8 +44,8 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// the call while another thread is changing the bucket of the copy, the call may add more than one
     /// copy. After an error a copy of this call may remain, and the item may be found for some epochs.
     #[inline]
-    pub fn insert<Q: Hash + ?Sized>(&self, item: &Q) -> Result<(), InsertError> {
-        self.insert_hash(self.hash_of(item))
+    pub fn insert<Q: Hashable + ?Sized>(&self, item: &Q) -> Result<(), InsertError> {
+        self.raw_for_write().insert(self.hash_of(item).0)
     }
 
     /// Adds a copy of `item`, seen now, and returns how many copies there are now: [`insert`](Self::insert)
@@ -66,8 +72,8 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     ///
     /// Those of [`insert`](Self::insert).
     #[inline]
-    pub fn insert_and_count<Q: Hash + ?Sized>(&self, item: &Q) -> Result<usize, InsertError> {
-        self.insert_and_count_hash(self.hash_of(item))
+    pub fn insert_and_count<Q: Hashable + ?Sized>(&self, item: &Q) -> Result<usize, InsertError> {
+        self.raw_for_write().insert_and_count(self.hash_of(item).0)
     }
 
     /// Adds `item` unless it is present.
@@ -113,8 +119,8 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     ///   The process has 512, and idle threads keep at most 128 of them.
     /// * All errors of [`insert`](Self::insert).
     #[inline]
-    pub fn insert_unique<Q: Hash + ?Sized>(&self, item: &Q) -> Result<bool, InsertError> {
-        self.insert_unique_hash(self.hash_of(item))
+    pub fn insert_unique<Q: Hashable + ?Sized>(&self, item: &Q) -> Result<bool, InsertError> {
+        self.raw_for_write().insert_unique(self.hash_of(item).0)
     }
 
     /// True if `item` is present, and has not expired.
@@ -141,8 +147,8 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// ```
     #[inline]
     #[must_use]
-    pub fn contains<Q: Hash + ?Sized>(&self, item: &Q) -> bool {
-        self.contains_hash(self.hash_of(item))
+    pub fn contains<Q: Hashable + ?Sized>(&self, item: &Q) -> bool {
+        self.raw.contains(self.hash_of(item).0)
     }
 
     /// Removes one copy of `item`. True if there was one.
@@ -165,8 +171,8 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// # Ok::<(), guira::InsertError>(())
     /// ```
     #[inline]
-    pub fn remove<Q: Hash + ?Sized>(&self, item: &Q) -> bool {
-        self.remove_hash(self.hash_of(item))
+    pub fn remove<Q: Hashable + ?Sized>(&self, item: &Q) -> bool {
+        self.raw_for_write().remove(self.hash_of(item).0)
     }
 
     /// The number of live copies of `item`, and of items of its class.
@@ -186,7 +192,30 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
     /// ```
     #[inline]
     #[must_use]
-    pub fn count<Q: Hash + ?Sized>(&self, item: &Q) -> usize {
-        self.count_hash(self.hash_of(item))
+    pub fn count<Q: Hashable + ?Sized>(&self, item: &Q) -> usize {
+        self.raw.count(self.hash_of(item).0)
+    }
+
+    /// The hash by which the filter knows `item`, in place of the item.
+    ///
+    /// With the default hasher it is [`BuildHasher::hash_one`] of the [`hasher`](Self::hasher). With
+    /// any other hasher it is that result, hashed again by the default hasher with the seed 0: see
+    /// [`Builder::hasher`](crate::Builder::hasher).
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    /// use std::hash::{BuildHasher, RandomState};
+    ///
+    /// let filter = CuckooFilter::builder().hasher(RandomState::new()).build()?;
+    /// let hash = filter.hash_of("ani");
+    /// filter.insert("ani")?;
+    /// assert!(filter.contains(&hash));
+    /// assert_ne!(hash.0, filter.hasher().hash_one("ani"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn hash_of<Q: Hashable + ?Sized>(&self, item: &Q) -> Hashed {
+        item.hash_by(&self.hasher)
     }
 }

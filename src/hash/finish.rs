@@ -1,16 +1,7 @@
 //! The last step from an item to its hash, which makes weak hashers good enough.
 
 use super::SeededState;
-use std::{
-    any::TypeId,
-    hash::{BuildHasher, Hash},
-};
-
-/// The hash by which a filter with this hasher knows `item`.
-#[inline(always)]
-pub(crate) fn hash_of<S: BuildHasher, T: Hash + ?Sized>(hasher: &S, item: &T) -> u64 {
-    finished::<S>(hasher.hash_one(item))
-}
+use std::any::TypeId;
 
 /// A result of a hasher of type `S` as a hash whose 64 bits are all good.
 ///

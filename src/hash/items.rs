@@ -15,10 +15,10 @@ impl SeededState {
     /// The hash of a string.
     ///
     /// ```
-    /// use guira::CuckooFilter;
+    /// use guira::{CuckooFilter, Hashed};
     ///
     /// let filter = CuckooFilter::with_capacity(100);
-    /// filter.insert_hash(filter.hasher().hash_str("ani"))?;
+    /// filter.insert(&Hashed(filter.hasher().hash_str("ani")))?;
     /// assert!(filter.contains("ani"));
     /// # Ok::<(), guira::InsertError>(())
     /// ```
@@ -32,10 +32,10 @@ impl SeededState {
     /// The hash of a slice of bytes, which differs from that of a string of the same bytes.
     ///
     /// ```
-    /// use guira::CuckooFilter;
+    /// use guira::{CuckooFilter, Hashed};
     ///
     /// let filter = CuckooFilter::with_capacity(100);
-    /// filter.insert_hash(filter.hasher().hash_bytes(&[1, 2, 3]))?;
+    /// filter.insert(&Hashed(filter.hasher().hash_bytes(&[1, 2, 3])))?;
     /// assert!(filter.contains(&[1_u8, 2, 3]));
     /// # Ok::<(), guira::InsertError>(())
     /// ```
@@ -49,10 +49,10 @@ impl SeededState {
     /// The hash of an unsigned integer of up to 64 bits.
     ///
     /// ```
-    /// use guira::CuckooFilter;
+    /// use guira::{CuckooFilter, Hashed};
     ///
     /// let filter = CuckooFilter::with_capacity(100);
-    /// filter.insert_hash(filter.hasher().hash_u64(5))?;
+    /// filter.insert(&Hashed(filter.hasher().hash_u64(5)))?;
     /// assert!(filter.contains(&5_u64) && filter.contains(&5_u8));
     /// # Ok::<(), guira::InsertError>(())
     /// ```
@@ -65,10 +65,10 @@ impl SeededState {
     /// The hash of a signed integer of 64 bits: that of its two's complement as a `u64`.
     ///
     /// ```
-    /// use guira::CuckooFilter;
+    /// use guira::{CuckooFilter, Hashed};
     ///
     /// let filter = CuckooFilter::with_capacity(100);
-    /// filter.insert_hash(filter.hasher().hash_i64(-5))?;
+    /// filter.insert(&Hashed(filter.hasher().hash_i64(-5)))?;
     /// assert!(filter.contains(&-5_i64));
     /// # Ok::<(), guira::InsertError>(())
     /// ```

@@ -1,6 +1,6 @@
 //! Batches by hash and by item, and `Extend`, give the results of single calls in order.
 
-use guira::{BatchError, CuckooFilter, InsertError};
+use guira::{BatchError, CuckooFilter, Hashed, InsertError};
 use std::panic::{self, AssertUnwindSafe};
 
 /// Two groups of items that are looked up together, and a part of a third.
@@ -16,7 +16,7 @@ fn items() -> Vec<u64> {
     (0..ITEMS as u64).map(|item| item * item % 31).collect()
 }
 
-fn hashes(filter: &CuckooFilter, items: &[u64]) -> Vec<u64> {
+fn hashes(filter: &CuckooFilter, items: &[u64]) -> Vec<Hashed> {
     let hash = |item| filter.hash_of(item);
     items.iter().map(hash).collect()
 }
@@ -27,20 +27,20 @@ fn a_batch_of_hashes_is_one_of_their_items() {
     let items = items();
     let hashes = hashes(&by_item, &items);
     by_item.insert_batch(&items).expect("room");
-    by_hash.insert_hash_batch(&hashes).expect("room");
+    by_hash.insert_batch(&hashes).expect("room");
     assert_eq!(by_hash.len(), ITEMS);
     assert_eq!(by_hash.to_bytes(), by_item.to_bytes());
 
     let mut removed = [[false; ITEMS]; 2];
     by_item.remove_batch(&items[..50], &mut removed[0][..50]);
-    by_hash.remove_hash_batch(&hashes[..50], &mut removed[1][..50]);
+    by_hash.remove_batch(&hashes[..50], &mut removed[1][..50]);
     assert_eq!(removed[0], removed[1]);
     assert!(removed[0][..50].iter().all(|&removed| removed));
     assert_eq!(by_hash.to_bytes(), by_item.to_bytes());
 
     let mut found = [[false; ITEMS]; 2];
     by_item.contains_batch(&items, &mut found[0]);
-    by_hash.contains_hash_batch(&hashes, &mut found[1]);
+    by_hash.contains_batch(&hashes, &mut found[1]);
     assert_eq!(found[0], found[1]);
     let one_by_one: Vec<bool> = items.iter().map(|item| by_item.contains(item)).collect();
     assert_eq!(found[0][..], one_by_one);
@@ -63,7 +63,7 @@ fn a_unique_batch_adds_each_item_once() {
         .insert_unique_batch(&items, &mut inserted[0])
         .expect("room");
     by_hash
-        .insert_unique_hash_batch(&hashes(&by_hash, &items), &mut inserted[1])
+        .insert_unique_batch(&hashes(&by_hash, &items), &mut inserted[1])
         .expect("room");
     for inserted in inserted {
         assert_eq!(inserted[..], expected);
@@ -96,7 +96,7 @@ fn a_unique_batch_ends_at_the_first_error() {
     // The next batch ends at its first item, so its results do not change either.
     let mut again = [false, true];
     let rest = &hashes(&filter, &items[index..index + 2]);
-    let error = filter.insert_unique_hash_batch(rest, &mut again);
+    let error = filter.insert_unique_batch(rest, &mut again);
     assert_eq!(error.expect_err("still full").index, 0);
     assert_eq!(again, [false, true]);
 }
@@ -110,13 +110,8 @@ fn each_batch_wants_a_result_for_each_item() {
             panic::catch_unwind(AssertUnwindSafe(run)).is_err()
         })
     };
-    assert!(panics(
-        &|results| filter.contains_hash_batch(&[1, 2], results)
-    ));
-    assert!(panics(&|results| filter.remove_hash_batch(&[1, 2], results)));
-    assert!(panics(&|results| {
-        let _ = filter.insert_unique_hash_batch(&[1, 2], results);
-    }));
+    assert!(panics(&|results| filter.contains_batch(&[1, 2], results)));
+    assert!(panics(&|results| filter.remove_batch(&[1, 2], results)));
     assert!(panics(&|results| {
         let _ = filter.insert_unique_batch(&[1, 2], results);
     }));

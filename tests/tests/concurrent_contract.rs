@@ -7,7 +7,7 @@ use crate::common::{
     round::{Report, Round},
     stress::is_long,
 };
-use guira::{CuckooFilter, InsertError};
+use guira::{CuckooFilter, Hashed, InsertError};
 use std::{
     sync::{
         Barrier,
@@ -71,8 +71,8 @@ fn race<R: Send>(
                     if stop.load(Ordering::Relaxed) {
                         break;
                     }
-                    if filter.insert_hash(hash).is_ok() {
-                        assert!(filter.remove_hash(hash));
+                    if filter.insert(&Hashed(hash)).is_ok() {
+                        assert!(filter.remove(&Hashed(hash)));
                     }
                 }
             });
@@ -110,7 +110,7 @@ fn arena(bits: u32, buckets: usize, seed: u64) -> (CuckooFilter, u64, Vec<u64>) 
     let free = (slots(&filter) / 8).max(2);
     for &hash in &all[8..slots(&filter) + 8 - free] {
         // If the pair is already full, the item is left out.
-        let _ = filter.insert_hash(hash);
+        let _ = filter.insert(&Hashed(hash));
     }
     (filter, all[0], all[1..8].to_vec())
 }
@@ -127,15 +127,15 @@ fn each_copy_is_removed_exactly_once() {
             let (filter, item, others) = arena(bits, 1 + seed as usize % 16, seed);
             let residents = filter.len();
             let copies = (0..3)
-                .take_while(|_| filter.insert_hash(item).is_ok())
+                .take_while(|_| filter.insert(&Hashed(item)).is_ok())
                 .count();
             let removes = race(&filter, &others, 4, |_| {
-                (0..3).filter(|_| filter.remove_hash(item)).count()
+                (0..3).filter(|_| filter.remove(&Hashed(item))).count()
             });
             let removed: usize = removes.iter().sum();
             all += removed;
             assert_eq!(removed, copies, "{bits} bits, seed {seed}: {removes:?}");
-            assert_eq!(filter.count_hash(item), 0, "{bits} bits, seed {seed}");
+            assert_eq!(filter.count(&Hashed(item)), 0, "{bits} bits, seed {seed}");
             assert_eq!(filter.len(), residents, "{bits} bits, seed {seed}");
         }
         assert!(all > 60, "{bits} bits: only {all} copies");
@@ -154,9 +154,9 @@ fn insert_unique_has_one_winner() {
             }
             let (filter, item, others) = arena(bits, 1 + seed as usize % 16, seed);
             for round in 0..8 {
-                let answers = race(&filter, &others, 5, |_| filter.insert_unique_hash(item));
+                let answers = race(&filter, &others, 5, |_| filter.insert_unique(&Hashed(item)));
                 let winners = answers.iter().filter(|&&answer| answer == Ok(true)).count();
-                let count = filter.count_hash(item);
+                let count = filter.count(&Hashed(item));
                 let what = format!("{bits} bits, seed {seed}, round {round}: {answers:?}");
                 assert!(winners <= 1, "{what}");
                 assert_eq!(count, winners, "{what}");
@@ -167,7 +167,7 @@ fn insert_unique_has_one_winner() {
                     assert!(answers.iter().all(is_refused), "{what}");
                 }
                 won += winners;
-                assert_eq!(filter.remove_hash(item), winners == 1, "{what}");
+                assert_eq!(filter.remove(&Hashed(item)), winners == 1, "{what}");
             }
         }
         assert!(won > 64, "{bits} bits: only {won} rounds had a winner");
@@ -186,12 +186,14 @@ fn every_insert_adds_one_copy() {
             let (filter, item, others) = arena(bits, 2 + seed as usize % 15, seed);
             let residents = filter.len();
             let inserts = race(&filter, &others, 4, |_| {
-                (0..3).filter(|_| filter.insert_hash(item).is_ok()).count()
+                (0..3)
+                    .filter(|_| filter.insert(&Hashed(item)).is_ok())
+                    .count()
             });
             let inserted: usize = inserts.iter().sum();
             all += inserted;
             assert_eq!(
-                filter.count_hash(item),
+                filter.count(&Hashed(item)),
                 inserted,
                 "{bits} bits, seed {seed}"
             );
@@ -214,10 +216,10 @@ fn a_full_filter_refuses_all_and_loses_none() {
         // Copies of one class fill the slots to which no other item has a path.
         let mut copies = vec![0; all.len()];
         for (class, &hash) in all.iter().enumerate() {
-            copies[class] = usize::from(filter.insert_hash(hash).is_ok());
+            copies[class] = usize::from(filter.insert(&Hashed(hash)).is_ok());
         }
         for (class, &hash) in all.iter().enumerate() {
-            while filter.insert_hash(hash).is_ok() {
+            while filter.insert(&Hashed(hash)).is_ok() {
                 copies[class] += 1;
             }
         }
@@ -229,7 +231,7 @@ fn a_full_filter_refuses_all_and_loses_none() {
                 scope.spawn(move || {
                     for turn in 0..2_000 {
                         let hash = all[(turn * 7 + thread) % all.len()];
-                        let error = filter.insert_hash(hash).expect_err("a full filter");
+                        let error = filter.insert(&Hashed(hash)).expect_err("a full filter");
                         let expected = [InsertError::Full, InsertError::TooManyCopies];
                         assert!(expected.contains(&error), "{bits} bits: {error}");
                     }
@@ -238,7 +240,7 @@ fn a_full_filter_refuses_all_and_loses_none() {
         });
         assert_eq!(filter.len(), len, "{bits} bits");
         for (&hash, copies) in all.iter().zip(copies) {
-            assert_eq!(filter.count_hash(hash), copies, "{bits} bits");
+            assert_eq!(filter.count(&Hashed(hash)), copies, "{bits} bits");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Batches and iterators of an expiring filter give the results of single calls in order: by item
 //! and by hash, in each epoch.
 
-use guira::{BatchError, ExpiringFilter, InsertError};
+use guira::{BatchError, ExpiringFilter, Hashed, InsertError};
 use std::{
     panic::{self, AssertUnwindSafe},
     time::Duration,
@@ -27,7 +27,7 @@ fn items() -> Vec<u64> {
     (0..ITEMS as u64).map(|item| item * 7 % 38).collect()
 }
 
-fn hashes(filter: &ExpiringFilter, items: &[u64]) -> Vec<u64> {
+fn hashes(filter: &ExpiringFilter, items: &[u64]) -> Vec<Hashed> {
     let hash = |item| filter.hash_of(item);
     items.iter().map(hash).collect()
 }
@@ -37,6 +37,18 @@ fn answers(length: usize, batch: impl FnOnce(&mut [bool])) -> Vec<bool> {
     let mut answers = vec![false; length];
     batch(&mut answers);
     answers
+}
+
+/// [`Three::agree`], whose batches of items and of hashes are one expression of two types.
+macro_rules! agree {
+    ($three:expr, $items:expr, $single:expr, |$filter:ident, $many:ident, $answers:ident| $batch:expr) => {
+        $three.agree(
+            $items,
+            $single,
+            |$filter, $many, $answers| $batch,
+            |$filter, $many, $answers| $batch,
+        )
+    };
 }
 
 /// Three filters with the same seed: for single calls, batches of items and batches of hashes.
@@ -73,7 +85,7 @@ impl Three {
         items: &[u64],
         single: impl Fn(&ExpiringFilter, &u64) -> bool,
         by_item: impl Fn(&ExpiringFilter, &[u64], &mut [bool]),
-        by_hash: impl Fn(&ExpiringFilter, &[u64], &mut [bool]),
+        by_hash: impl Fn(&ExpiringFilter, &[Hashed], &mut [bool]),
     ) -> Vec<bool> {
         let hashes = hashes(&self.by_hash, items);
         let expected: Vec<bool> = items
@@ -98,65 +110,69 @@ impl Three {
     }
 
     fn insert(&self, items: &[u64]) {
-        self.agree(
+        agree!(
+            self,
             items,
             |filter, item| filter.insert(item).is_ok(),
-            |filter, items, answers| answers.fill(filter.insert_batch(items).is_ok()),
-            |filter, hashes, answers| answers.fill(filter.insert_hash_batch(hashes).is_ok()),
+            |filter, items, answers| {
+                answers.fill(filter.insert_batch(items).is_ok());
+            }
         );
     }
 
     fn insert_unique(&self, items: &[u64]) -> Vec<bool> {
-        self.agree(
+        agree!(
+            self,
             items,
             |filter, item| filter.insert_unique(item).expect("room"),
-            |filter, items, first| filter.insert_unique_batch(items, first).expect("room"),
-            |filter, hashes, first| {
-                let done = filter.insert_unique_hash_batch(hashes, first);
-                done.expect("room");
-            },
+            |filter, items, first| {
+                filter.insert_unique_batch(items, first).expect("room");
+            }
         )
     }
 
     fn insert_or_refresh(&self, items: &[u64]) -> Vec<bool> {
-        self.agree(
+        agree!(
+            self,
             items,
             |filter, item| filter.insert_or_refresh(item).expect("room"),
             |filter, items, first| {
                 let done = filter.insert_or_refresh_batch(items, first);
                 done.expect("room");
-            },
-            |filter, hashes, first| {
-                let done = filter.insert_or_refresh_hash_batch(hashes, first);
-                done.expect("room");
-            },
+            }
         )
     }
 
     fn refresh(&self, items: &[u64]) -> Vec<bool> {
-        self.agree(
+        agree!(
+            self,
             items,
             |filter, item| filter.refresh(item).expect("room"),
-            |filter, items, present| filter.refresh_batch(items, present).expect("room"),
-            |filter, hashes, present| filter.refresh_hash_batch(hashes, present).expect("room"),
+            |filter, items, present| {
+                filter.refresh_batch(items, present).expect("room");
+            }
         )
     }
 
     fn remove(&self, items: &[u64]) -> Vec<bool> {
-        self.agree(
+        agree!(
+            self,
             items,
             |filter, item| filter.remove(item),
-            |filter, items, removed| filter.remove_batch(items, removed),
-            |filter, hashes, removed| filter.remove_hash_batch(hashes, removed),
+            |filter, items, removed| {
+                filter.remove_batch(items, removed);
+            }
         )
     }
 
     fn contains(&self, items: &[u64]) -> Vec<bool> {
-        self.agree(
+        agree!(
+            self,
             items,
             |filter, item| filter.contains(item),
-            |filter, items, found| filter.contains_batch(items, found),
-            |filter, hashes, found| filter.contains_hash_batch(hashes, found),
+            |filter, items, found| {
+                filter.contains_batch(items, found);
+            }
         )
     }
 }
@@ -254,7 +270,7 @@ fn lookups_find_what_is_live() {
                 let filter = &three.by_item;
                 assert!(filter.contains_iter(&items).eq(expected.iter().copied()));
                 let hashes = hashes(filter, &items);
-                assert!(filter.contains_hash_iter(hashes).eq(expected));
+                assert!(filter.contains_iter(hashes).eq(expected));
             }
             three.advance();
         }
@@ -297,8 +313,8 @@ fn a_batch_ends_at_the_first_error() {
     let batches: [Batch; 4] = [
         ExpiringFilter::insert_unique_batch,
         ExpiringFilter::insert_or_refresh_batch,
-        |filter, items, first| filter.insert_unique_hash_batch(&hashes(filter, items), first),
-        |filter, items, first| filter.insert_or_refresh_hash_batch(&hashes(filter, items), first),
+        |filter, items, first| filter.insert_unique_batch(&hashes(filter, items), first),
+        |filter, items, first| filter.insert_or_refresh_batch(&hashes(filter, items), first),
     ];
     let items: Vec<u64> = (0..2_000).collect();
     for batch in batches {
@@ -319,7 +335,7 @@ fn a_batch_ends_at_the_first_error() {
         let filter = filter(16, 100);
         let inserted = match by_hash {
             false => filter.insert_batch(&items),
-            true => filter.insert_hash_batch(&hashes(&filter, &items)),
+            true => filter.insert_batch(&hashes(&filter, &items)),
         };
         let error = inserted.expect_err("more items than slots");
         assert_eq!(
@@ -342,22 +358,13 @@ fn each_batch_wants_a_result_for_each_item() {
         filter.contains_batch(items, results);
     }));
     assert!(panics(&|items, results| {
-        filter.contains_hash_batch(items, results);
-    }));
-    assert!(panics(&|items, results| {
         filter.remove_batch(items, results);
     }));
-    assert!(panics(&|items, results| {
-        filter.remove_hash_batch(items, results);
-    }));
     type Batch = fn(&ExpiringFilter, &[u64], &mut [bool]) -> Result<(), BatchError>;
-    let batches: [Batch; 6] = [
+    let batches: [Batch; 3] = [
         ExpiringFilter::insert_unique_batch,
         ExpiringFilter::insert_or_refresh_batch,
         ExpiringFilter::refresh_batch,
-        ExpiringFilter::insert_unique_hash_batch,
-        ExpiringFilter::insert_or_refresh_hash_batch,
-        ExpiringFilter::refresh_hash_batch,
     ];
     for batch in batches {
         assert!(panics(&|items, results| {

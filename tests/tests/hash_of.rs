@@ -1,7 +1,7 @@
 //! Each operation on an item is the operation on its hash, which `hash_of` returns, with any hasher.
 
 use crate::common::identity::Identity;
-use guira::{CuckooFilter, ExpiringFilter, SeededState};
+use guira::{CuckooFilter, ExpiringFilter, Hashed, SeededState};
 use std::{
     hash::{BuildHasher, Hasher},
     time::Duration,
@@ -25,23 +25,23 @@ fn test<S: BuildHasher>(filter: &CuckooFilter<S>) {
         .expect("room");
     filter.try_extend([4_u64]).expect("room");
     filter
-        .insert_hash_batch(&[filter.hash_of(&5_u64)])
+        .insert_batch(&[filter.hash_of(&5_u64)])
         .expect("room");
-    filter.insert_hash(filter.hash_of(&6_u64)).expect("room");
-    assert_eq!(filter.insert_unique_hash(filter.hash_of(&7_u64)), Ok(true));
+    filter.insert(&filter.hash_of(&6_u64)).expect("room");
+    assert_eq!(filter.insert_unique(&filter.hash_of(&7_u64)), Ok(true));
 
     let hashes = KEYS.map(|key| filter.hash_of(&key));
     for (key, hash) in KEYS.iter().zip(hashes) {
-        assert!(filter.contains(key) && filter.contains_hash(hash));
-        assert_eq!((filter.count(key), filter.count_hash(hash)), (1, 1));
+        assert!(filter.contains(key) && filter.contains(&hash));
+        assert_eq!((filter.count(key), filter.count(&hash)), (1, 1));
     }
     assert!(filter.contains_iter(KEYS).all(|found| found));
-    assert!(filter.contains_hash_iter(hashes).all(|found| found));
+    assert!(filter.contains_iter(hashes).all(|found| found));
     let mut found = [false; 8];
     filter.contains_batch(&KEYS, &mut found);
     assert_eq!(found, [true; 8]);
 
-    assert!(filter.remove(&7_u64) && filter.remove_hash(hashes[0]));
+    assert!(filter.remove(&7_u64) && filter.remove(&hashes[0]));
     let mut removed = [false; 6];
     filter.remove_batch(&KEYS[1..7], &mut removed);
     assert_eq!(removed, [true; 6]);
@@ -55,21 +55,21 @@ fn test_expiring<S: BuildHasher>(filter: &ExpiringFilter<S>) {
     filter.try_extend([3_u64]).expect("room");
     assert_eq!(filter.insert_or_refresh(&4_u64), Ok(true));
     for key in 5..8_u64 {
-        filter.insert_hash(filter.hash_of(&key)).expect("room");
+        filter.insert(&filter.hash_of(&key)).expect("room");
     }
 
     let hashes = KEYS.map(|key| filter.hash_of(&key));
     for (key, hash) in KEYS.iter().zip(hashes) {
-        assert!(filter.contains(key) && filter.contains_hash(hash));
+        assert!(filter.contains(key) && filter.contains(&hash));
         assert_eq!(filter.refresh(key), Ok(true));
-        assert_eq!((filter.count(key), filter.count_hash(hash)), (1, 1));
+        assert_eq!((filter.count(key), filter.count(&hash)), (1, 1));
     }
     assert!(filter.contains_iter(KEYS).all(|found| found));
     let mut found = [false; 8];
     filter.contains_batch(&KEYS, &mut found);
     assert_eq!(found, [true; 8]);
-    assert!(filter.remove(&7_u64) && filter.remove_hash(hashes[0]));
-    assert!(!filter.contains(&0_u64) && !filter.contains_hash(hashes[7]));
+    assert!(filter.remove(&7_u64) && filter.remove(&hashes[0]));
+    assert!(!filter.contains(&0_u64) && !filter.contains(&hashes[7]));
 }
 
 /// A hasher with a lifetime, which hashes as the one it borrows.
@@ -107,10 +107,11 @@ fn items_of_expiring_filters_and_their_hashes_are_one() {
 #[test]
 fn results_of_the_default_hasher_are_hashes_and_those_of_others_are_hashed_again() {
     let state = SeededState::new(7);
-    let again = |hash| SeededState::new(0).hash_u64(hash);
-    assert_eq!(plain(state.clone()).hash_of("ani"), state.hash_one("ani"));
+    let again = |hash| Hashed(SeededState::new(0).hash_u64(hash));
+    let hash = Hashed(state.hash_one("ani"));
+    assert_eq!(plain(state.clone()).hash_of("ani"), hash);
     let borrowed = plain(Borrowed(&state));
-    assert_eq!(borrowed.hash_of("ani"), again(state.hash_one("ani")));
+    assert_eq!(borrowed.hash_of("ani"), again(hash.0));
     let mut identity = Identity::default().build_hasher();
     identity.write_u64(42);
     assert_eq!(identity.finish(), 42);

@@ -2,7 +2,7 @@
 //!
 //! `data/hashes.txt` lists them, one per line, for the tests of all languages.
 
-use guira::{CuckooFilter, ExpiringFilter, SeededState};
+use guira::{CuckooFilter, ExpiringFilter, Hashed, SeededState};
 use proptest::prelude::*;
 use std::{hash::BuildHasher, time::Duration};
 
@@ -118,12 +118,14 @@ fn a_hash_stands_for_its_item() {
         state.hash_bytes(bytes),
         state.hash_i64(-5),
     ] {
-        assert_eq!(filter.insert_unique_hash(hash), Ok(false));
-        assert!(filter.remove_hash(hash) && !filter.contains_hash(hash));
+        assert_eq!(filter.insert_unique(&Hashed(hash)), Ok(false));
+        assert!(filter.remove(&Hashed(hash)) && !filter.contains(&Hashed(hash)));
     }
     assert!(filter.is_empty());
-    filter.insert_hash(state.hash_bytes(&hashed)).expect("room");
-    filter.insert_hash(state.hash_u64(9)).expect("room");
+    filter
+        .insert(&Hashed(state.hash_bytes(&hashed)))
+        .expect("room");
+    filter.insert(&Hashed(state.hash_u64(9))).expect("room");
     assert!(filter.remove(&hashed) && filter.remove(&9_u8) && filter.is_empty());
 }
 

@@ -6,7 +6,7 @@ use crate::common::{
     filters::{BITS, slots, tiny},
     stop::Stop,
 };
-use guira::CuckooFilter;
+use guira::{CuckooFilter, Hashed};
 use std::{
     sync::atomic::{AtomicBool, Ordering},
     thread,
@@ -27,15 +27,15 @@ fn under_relocations(law: impl Fn(&CuckooFilter, u64)) {
         // With some other seeds, the free slots stay outside all pairs.
         let mut all = classes(&filter, slots(&filter) * 3, 4);
         let mut residents: Vec<u64> = all
-            .extract_if(.., |hash| filter.insert_hash(*hash).is_ok())
+            .extract_if(.., |hash| filter.insert(&Hashed(*hash)).is_ok())
             .collect();
         let mut others = residents.split_off(residents.len() - 3);
-        assert!(others.iter().all(|&hash| filter.remove_hash(hash)));
+        assert!(others.iter().all(|&hash| filter.remove(&Hashed(hash))));
         // More items that have a path to one of the free slots.
         others.extend(all.into_iter().filter(|&hash| {
             filter
-                .insert_hash(hash)
-                .is_ok_and(|()| filter.remove_hash(hash))
+                .insert(&Hashed(hash))
+                .is_ok_and(|()| filter.remove(&Hashed(hash)))
         }));
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -47,8 +47,11 @@ fn under_relocations(law: impl Fn(&CuckooFilter, u64)) {
                         if stop.load(Ordering::Relaxed) {
                             break;
                         }
-                        if filter.insert_hash(hash).is_ok() {
-                            assert!(filter.remove_hash(hash), "an item that was just inserted");
+                        if filter.insert(&Hashed(hash)).is_ok() {
+                            assert!(
+                                filter.remove(&Hashed(hash)),
+                                "an item that was just inserted"
+                            );
                         }
                     }
                 });
@@ -66,7 +69,7 @@ fn under_relocations(law: impl Fn(&CuckooFilter, u64)) {
         });
         assert_eq!(filter.len(), residents.len(), "len drifted");
         for &hash in &residents {
-            assert_eq!(filter.count_hash(hash), 1, "at rest");
+            assert_eq!(filter.count(&Hashed(hash)), 1, "at rest");
         }
     }
 }
@@ -89,7 +92,7 @@ fn an_insert_that_answered_ok_is_in() {
             let all = classes(&filter, slots(&filter) + 16, 2);
             let (residents, others) = all.split_at(slots(&filter) * 9 / 10);
             for &hash in residents {
-                let _ = filter.insert_hash(hash);
+                let _ = filter.insert(&Hashed(hash));
             }
             let before = filter.len();
             thread::scope(|scope| {
@@ -98,10 +101,13 @@ fn an_insert_that_answered_ok_is_in() {
                     scope.spawn(move || {
                         for turn in 0..20_000 {
                             let hash = own[turn % own.len()];
-                            if filter.insert_hash(hash).is_ok() {
-                                assert!(filter.contains_hash(hash), "{bits} bits: Ok, but absent");
+                            if filter.insert(&Hashed(hash)).is_ok() {
                                 assert!(
-                                    filter.remove_hash(hash),
+                                    filter.contains(&Hashed(hash)),
+                                    "{bits} bits: Ok, but absent"
+                                );
+                                assert!(
+                                    filter.remove(&Hashed(hash)),
                                     "{bits} bits: Ok, but not removable"
                                 );
                             }
@@ -123,7 +129,7 @@ fn an_insert_that_answered_ok_is_in() {
 /// In this filter, a move towards P advances the version, which A compares.
 #[test]
 fn a_resident_is_never_missed() {
-    under_relocations(|filter, hash| assert!(filter.contains_hash(hash), "false negative"));
+    under_relocations(|filter, hash| assert!(filter.contains(&Hashed(hash)), "false negative"));
 }
 
 /// ```text
@@ -136,9 +142,9 @@ fn a_resident_is_never_missed() {
 #[test]
 fn a_remove_of_a_resident_answers_true() {
     under_relocations(|filter, hash| {
-        assert!(filter.remove_hash(hash), "remove missed a resident");
+        assert!(filter.remove(&Hashed(hash)), "remove missed a resident");
         // Another thread may use the slot for a while, but must free it.
-        while filter.insert_hash(hash).is_err() {
+        while filter.insert(&Hashed(hash)).is_err() {
             thread::yield_now();
         }
     });
@@ -152,7 +158,7 @@ fn a_remove_of_a_resident_answers_true() {
 /// In this filter, one of the two words is marked, and both are read twice.
 #[test]
 fn a_resident_counts_once() {
-    under_relocations(|filter, hash| assert_eq!(filter.count_hash(hash), 1));
+    under_relocations(|filter, hash| assert_eq!(filter.count(&Hashed(hash)), 1));
 }
 
 /// ```text
@@ -177,11 +183,11 @@ fn a_copy_is_removed_once() {
                         let mut balance = 0;
                         for turn in 0..40_000 {
                             let hash = shared[turn * (thread + 1) % shared.len()];
-                            balance += i64::from(filter.insert_hash(hash).is_ok());
-                            if filter.insert_hash(own).is_ok() {
-                                assert!(filter.remove_hash(own));
+                            balance += i64::from(filter.insert(&Hashed(hash)).is_ok());
+                            if filter.insert(&Hashed(own)).is_ok() {
+                                assert!(filter.remove(&Hashed(own)));
                             }
-                            balance -= i64::from(filter.remove_hash(hash));
+                            balance -= i64::from(filter.remove(&Hashed(hash)));
                         }
                         balance
                     })
@@ -192,7 +198,7 @@ fn a_copy_is_removed_once() {
                 .map(|handle| handle.join().expect("no panic"))
                 .sum()
         });
-        let copies: usize = shared.iter().map(|&hash| filter.count_hash(hash)).sum();
+        let copies: usize = shared.iter().map(|&hash| filter.count(&Hashed(hash))).sum();
         assert_eq!(copies as i64, balance, "{bits} bits: inserts less removes");
         assert_eq!(filter.len() as i64, balance, "{bits} bits: len");
     }
@@ -208,5 +214,5 @@ fn a_copy_is_removed_once() {
 /// In this filter, `Full` is returned only after a validated count of the class.
 #[test]
 fn insert_unique_of_a_resident_is_never_full() {
-    under_relocations(|filter, hash| assert_eq!(filter.insert_unique_hash(hash), Ok(false)));
+    under_relocations(|filter, hash| assert_eq!(filter.insert_unique(&Hashed(hash)), Ok(false)));
 }

@@ -9,7 +9,7 @@ use crate::{
 use arc_swap::ArcSwap;
 use cuckoo_clock::config::{CuckooConfiguration, TtlConfig};
 use dashmap::{DashMap, Entry};
-use guira::{CuckooFilter, ExpiringFilter, SeededState};
+use guira::{CuckooFilter, ExpiringFilter, Hashed, SeededState};
 use std::{
     hash::BuildHasher,
     ops::Range,
@@ -139,10 +139,10 @@ impl Window for Rotating {
         let filters = self.filters.load();
         let hash = hasher::state().hash_one(key);
         let (newest, older) = filters.split_first().expect("there are two at least");
-        if older.iter().any(|filter| filter.contains_hash(hash)) {
+        if older.iter().any(|filter| filter.contains(&Hashed(hash))) {
             return Seen::Before;
         }
-        match newest.insert_unique_hash(hash) {
+        match newest.insert_unique(&Hashed(hash)) {
             Ok(true) => Seen::First,
             Ok(false) => Seen::Before,
             Err(_) => Seen::Refused,
@@ -162,7 +162,7 @@ peer!(Rotating, |it, key|
     contains {
         let hash = hasher::state().hash_one(key);
         let filters = it.filters.load();
-        filters.iter().any(|filter| filter.contains_hash(hash))
+        filters.iter().any(|filter| filter.contains(&Hashed(hash)))
     },
     bytes it.filters.load().iter().map(|filter| filter.memory_usage()).sum());
 

@@ -9,7 +9,7 @@ use crate::{
     pointer::{Out, answers},
     status::{Failure, Status},
 };
-use guira::BatchError;
+use guira::{BatchError, Hashed};
 use std::ptr;
 
 /// A call with a batch.
@@ -68,7 +68,7 @@ impl Call<'_> {
         &self,
         place: &Place<T>,
         results: Option<&mut [bool]>,
-        mut of: impl FnMut(&Heap<T>, &[u64], &mut [bool]) -> Result<(), BatchError>,
+        mut of: impl FnMut(&Heap<T>, &[Hashed], &mut [bool]) -> Result<(), BatchError>,
     ) -> Result<(), Failure> {
         let (filter, hasher) = (place.to_write()?, &self.filter.hasher);
         let outcome = match results {
@@ -87,7 +87,7 @@ impl Call<'_> {
     fn decide(
         &self,
         results: &mut [bool],
-        mut of: impl FnMut(&[u64], &mut [bool]),
+        mut of: impl FnMut(&[Hashed], &mut [bool]),
     ) -> Result<(), Failure> {
         let hasher = &self.filter.hasher;
         let done = self.items.with_results(hasher, results, |hashes, results| {
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn guira_filter_add_many(
         // SAFETY: the rules of the header.
         let call = unsafe { Call::new(filter, items, done) }?;
         with!(&call.filter.kind, it => {
-            call.write(it, None, |filter, hashes, _| filter.insert_hash_batch(hashes))
+            call.write(it, None, |filter, hashes, _| filter.insert_batch(hashes))
         })
     })
 }
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn guira_filter_add_unique_many(
         // SAFETY: the rules of the header.
         let (call, added) = unsafe { Call::with_answers(filter, items, added, done) }?;
         with!(&call.filter.kind, it => {
-            call.write(it, Some(added), Heap::insert_unique_hash_batch)
+            call.write(it, Some(added), Heap::insert_unique_batch)
         })
     })
 }
@@ -152,7 +152,7 @@ pub unsafe extern "C" fn guira_filter_refresh_many(
         // SAFETY: the rules of the header.
         let (call, present) = unsafe { Call::with_answers(filter, items, present, done) }?;
         let it = call.filter.expiring()?;
-        call.write(it, Some(present), Heap::refresh_hash_batch)
+        call.write(it, Some(present), Heap::refresh_batch)
     })
 }
 
@@ -170,7 +170,7 @@ pub unsafe extern "C" fn guira_filter_add_or_refresh_many(
         // SAFETY: the rules of the header.
         let (call, added) = unsafe { Call::with_answers(filter, items, added, done) }?;
         let it = call.filter.expiring()?;
-        call.write(it, Some(added), Heap::insert_or_refresh_hash_batch)
+        call.write(it, Some(added), Heap::insert_or_refresh_batch)
     })
 }
 
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn guira_filter_contains_many(
             unsafe { Call::with_answers(filter, items, results, ptr::null_mut()) }?;
         with!(&call.filter.kind, it => {
             let filter = it.to_read();
-            call.decide(results, |hashes, results| filter.contains_hash_batch(hashes, results))
+            call.decide(results, |hashes, results| filter.contains_batch(hashes, results))
         })
     })
 }
@@ -208,7 +208,7 @@ pub unsafe extern "C" fn guira_filter_remove_many(
             unsafe { Call::with_answers(filter, items, results, ptr::null_mut()) }?;
         with!(&call.filter.kind, it => {
             let filter = it.to_write()?;
-            call.decide(results, |hashes, results| filter.remove_hash_batch(hashes, results))
+            call.decide(results, |hashes, results| filter.remove_batch(hashes, results))
         })
     })
 }

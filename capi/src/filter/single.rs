@@ -6,7 +6,7 @@ use crate::{
     place::{Heap, apart},
     status::{Failure, Status},
 };
-use guira::{Expiring, InsertError};
+use guira::{Expiring, Hashed, InsertError};
 use std::ffi::c_void;
 
 impl Filter {
@@ -17,7 +17,7 @@ impl Filter {
 
     fn insert_and_count(&self, hash: u64) -> Result<usize, Failure> {
         with!(&self.kind, it => {
-            let counted = it.to_write()?.insert_and_count_hash(hash);
+            let counted = it.to_write()?.insert_and_count(&Hashed(hash));
             counted.map_err(|error| it.explained(error))
         })
     }
@@ -42,7 +42,7 @@ impl Filter {
 
     #[inline(always)]
     fn count(&self, hash: u64) -> usize {
-        with!(&self.kind, it => it.to_read().count_hash(hash))
+        with!(&self.kind, it => it.to_read().count(&Hashed(hash)))
     }
 
     /// A call that only filters with a TTL have.
@@ -172,7 +172,7 @@ pub unsafe extern "C" fn guira_filter_refresh(
     unsafe {
         answer(filter, (present, "present"), |filter| {
             let hash = filter.hash(item, len)?;
-            filter.see(|it| it.refresh_hash(hash))
+            filter.see(|it| it.refresh(&Hashed(hash)))
         })
     }
 }
@@ -191,7 +191,7 @@ pub unsafe extern "C" fn guira_filter_add_or_refresh(
     unsafe {
         answer(filter, (added, "added"), |filter| {
             let hash = filter.hash(item, len)?;
-            filter.see(|it| it.insert_or_refresh_hash(hash))
+            filter.see(|it| it.insert_or_refresh(&Hashed(hash)))
         })
     }
 }
@@ -280,7 +280,7 @@ pub unsafe extern "C" fn guira_filter_refresh_hash(
     // SAFETY: the rules of the header.
     unsafe {
         answer(filter, (present, "present"), |filter| {
-            filter.see(|it| it.refresh_hash(hash))
+            filter.see(|it| it.refresh(&Hashed(hash)))
         })
     }
 }
@@ -297,7 +297,7 @@ pub unsafe extern "C" fn guira_filter_add_or_refresh_hash(
     // SAFETY: the rules of the header.
     unsafe {
         answer(filter, (added, "added"), |filter| {
-            filter.see(|it| it.insert_or_refresh_hash(hash))
+            filter.see(|it| it.insert_or_refresh(&Hashed(hash)))
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Heap, Mapped, Participants, Reads, Shareable, Source};
 use crate::status::{Failure, Status};
-use guira::{Builder, Expiring, Forever, InsertError, SeededState};
+use guira::{Builder, Expiring, Forever, Hashed, InsertError, SeededState};
 use guira_shm::{
     AttachError, NotAlone, OpenError, SharedExpiringFilter, SharedExpiringReader, SharedFilter,
     SharedReader,
@@ -100,22 +100,22 @@ macro_rules! mapped {
 
             #[inline(always)]
             fn contains_hash(&self, hash: u64) -> bool {
-                self.contains_hash(hash)
+                self.contains(&Hashed(hash))
             }
 
             #[inline(always)]
             fn insert_hash(&self, hash: u64) -> Result<(), InsertError> {
-                self.insert_hash(hash)
+                self.insert(&Hashed(hash))
             }
 
             #[inline(always)]
             fn insert_unique_hash(&self, hash: u64) -> Result<bool, InsertError> {
-                self.insert_unique_hash(hash)
+                self.insert_unique(&Hashed(hash))
             }
 
             #[inline(always)]
             fn remove_hash(&self, hash: u64) -> bool {
-                self.remove_hash(hash)
+                self.remove(&Hashed(hash))
             }
 
             fn attach(&self) -> Result<(), Failure> {
@@ -164,7 +164,7 @@ macro_rules! mapped {
 
             #[inline(always)]
             fn contains_hash(&self, hash: u64) -> bool {
-                self.contains_hash(hash)
+                self.contains(&Hashed(hash))
             }
         }
     };

@@ -11,6 +11,7 @@ use crate::{
     snapshot::{self, Timed},
     stats::Stats,
 };
+use guira::Hashed;
 use pyo3::{
     exceptions::{PyKeyError, PyTypeError},
     prelude::*,
@@ -120,7 +121,7 @@ impl ExpiringFilter {
     fn add_and_count(&self, item: &Bound<'_, PyAny>) -> PyResult<usize> {
         let hash = self.rule.hash(item)?;
         self.add_hash(item.py(), hash)?;
-        Ok(self.table.count_hash(hash))
+        Ok(self.table.count(&hash))
     }
 
     /// Adds an item unless it is present: True if it was not seen within the TTL.
@@ -145,7 +146,7 @@ impl ExpiringFilter {
     #[pyo3(signature = (item, /))]
     fn refresh(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
         let hash = self.rule.hash(item)?;
-        let refresh = || self.table.refresh_hash(hash);
+        let refresh = || self.table.refresh(&hash);
         self.write(item.py(), hash, refresh, Written::Answered)
     }
 
@@ -163,7 +164,7 @@ impl ExpiringFilter {
     fn __contains__(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
         let hash = self.rule.hash(item)?;
         self.begin(item.py());
-        Ok(self.table.contains_hash(hash))
+        Ok(self.table.contains(&hash))
     }
 
     /// Removes the oldest copy of an item. True if there was one.
@@ -186,13 +187,13 @@ impl ExpiringFilter {
     fn count(&self, item: &Bound<'_, PyAny>) -> PyResult<usize> {
         let hash = self.rule.hash(item)?;
         self.begin(item.py());
-        Ok(self.table.count_hash(hash))
+        Ok(self.table.count(&hash))
     }
 
     /// The 64-bit hash of an item, for the methods whose names end in `_hashes`.
     #[pyo3(signature = (item, /))]
     fn hash_of(&self, item: &Bound<'_, PyAny>) -> PyResult<u64> {
-        self.rule.hash(item)
+        Ok(self.rule.hash(item)?.0)
     }
 
     /// Adds a copy of each item, seen now. It takes the same batches as `Filter.update`.
@@ -248,7 +249,7 @@ impl ExpiringFilter {
         nulls: Nulls,
     ) -> PyResult<Bound<'py, PyAny>> {
         let refresh =
-            |hashes: &[u64], found: &mut [bool]| self.table.refresh_hash_batch(hashes, found);
+            |hashes: &[Hashed], found: &mut [bool]| self.table.refresh_batch(hashes, found);
         self.answers(
             items,
             Keys::Items(&self.rule, nulls),
@@ -266,8 +267,8 @@ impl ExpiringFilter {
         items: &Bound<'py, PyAny>,
         nulls: Nulls,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let write = |hashes: &[u64], added: &mut [bool]| {
-            self.table.insert_or_refresh_hash_batch(hashes, added)
+        let write = |hashes: &[Hashed], added: &mut [bool]| {
+            self.table.insert_or_refresh_batch(hashes, added)
         };
         self.answers(
             items,

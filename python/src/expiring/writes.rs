@@ -2,7 +2,7 @@
 
 use super::ExpiringFilter;
 use crate::{batch::Refused, clock::Ticket, errors::insert_error, tokens::retried};
-use guira::{BatchError, InsertError};
+use guira::{BatchError, Hashed, InsertError};
 use pyo3::prelude::*;
 
 /// Which items of a batch an operation has written.
@@ -44,7 +44,7 @@ impl ExpiringFilter {
     pub(super) fn write(
         &self,
         py: Python<'_>,
-        hash: u64,
+        hash: Hashed,
         write: impl Fn() -> Result<bool, InsertError>,
         written: Written,
     ) -> PyResult<bool> {
@@ -60,9 +60,9 @@ impl ExpiringFilter {
     /// An operation on a batch that writes items.
     pub(super) fn writing<'a>(
         &'a self,
-        write: impl Fn(&[u64], &mut [bool]) -> Result<(), BatchError> + Sync + 'a,
+        write: impl Fn(&[Hashed], &mut [bool]) -> Result<(), BatchError> + Sync + 'a,
         written: Written,
-    ) -> impl Fn(&[u64], &mut [bool]) -> Result<(), Refused> + Sync + 'a {
+    ) -> impl Fn(&[Hashed], &mut [bool]) -> Result<(), Refused> + Sync + 'a {
         move |hashes, answers| {
             let ticket = self.begin_chunk();
             let result = write(hashes, answers);
@@ -81,12 +81,12 @@ impl ExpiringFilter {
 
     /// Resets the time of items that were written while several epochs began at once.
     #[cold]
-    pub(super) fn write_again(&self, hashes: &[u64]) {
+    pub(super) fn write_again(&self, hashes: &[Hashed]) {
         loop {
             let ticket = self.begin_chunk();
             for &hash in hashes {
                 // Without room for a further copy, the item expires some epochs early.
-                let _ = self.table.insert_or_refresh_hash(hash);
+                let _ = self.table.insert_or_refresh(&hash);
             }
             if !self.clock.is_late(ticket) {
                 return;
@@ -94,61 +94,62 @@ impl ExpiringFilter {
         }
     }
 
-    pub(super) fn insert_all(&self) -> impl Fn(&[u64], &mut [bool]) -> Result<(), Refused> + Sync {
-        self.writing(
-            |hashes, _| self.table.insert_hash_batch(hashes),
-            Written::All,
-        )
+    pub(super) fn insert_all(
+        &self,
+    ) -> impl Fn(&[Hashed], &mut [bool]) -> Result<(), Refused> + Sync {
+        self.writing(|hashes, _| self.table.insert_batch(hashes), Written::All)
     }
 
     pub(super) fn insert_unique_all(
         &self,
-    ) -> impl Fn(&[u64], &mut [bool]) -> Result<(), Refused> + Sync {
+    ) -> impl Fn(&[Hashed], &mut [bool]) -> Result<(), Refused> + Sync {
         let insert =
-            |hashes: &[u64], added: &mut [bool]| self.table.insert_unique_hash_batch(hashes, added);
+            |hashes: &[Hashed], added: &mut [bool]| self.table.insert_unique_batch(hashes, added);
         self.writing(insert, Written::Answered)
     }
 
     pub(super) fn contains_all(
         &self,
-    ) -> impl Fn(&[u64], &mut [bool]) -> Result<(), Refused> + Sync {
+    ) -> impl Fn(&[Hashed], &mut [bool]) -> Result<(), Refused> + Sync {
         |hashes, found| {
             self.begin_chunk();
-            self.table.contains_hash_batch(hashes, found);
+            self.table.contains_batch(hashes, found);
             Ok(())
         }
     }
 
-    pub(super) fn remove_all(&self) -> impl Fn(&[u64], &mut [bool]) -> Result<(), Refused> + Sync {
+    pub(super) fn remove_all(
+        &self,
+    ) -> impl Fn(&[Hashed], &mut [bool]) -> Result<(), Refused> + Sync {
         |hashes, removed| {
             self.begin_chunk();
-            self.table.remove_hash_batch(hashes, removed);
+            self.table.remove_batch(hashes, removed);
             Ok(())
         }
     }
 
     #[inline]
-    pub(crate) fn add_hash(&self, py: Python<'_>, hash: u64) -> PyResult<()> {
-        let insert = || self.table.insert_hash(hash).map(|()| true);
+    pub(crate) fn add_hash(&self, py: Python<'_>, hash: Hashed) -> PyResult<()> {
+        let insert = || self.table.insert(&hash).map(|()| true);
         self.write(py, hash, insert, Written::All)?;
         Ok(())
     }
 
     #[inline]
-    pub(crate) fn add_unique_hash(&self, py: Python<'_>, hash: u64) -> PyResult<bool> {
-        let insert = || self.table.insert_unique_hash(hash);
+    pub(crate) fn add_unique_hash(&self, py: Python<'_>, hash: Hashed) -> PyResult<bool> {
+        let insert = || self.table.insert_unique(&hash);
         self.write(py, hash, insert, Written::Answered)
     }
 
     #[inline]
-    pub(crate) fn add_or_refresh_hash(&self, py: Python<'_>, hash: u64) -> PyResult<bool> {
-        let write = || self.table.insert_or_refresh_hash(hash);
+    pub(crate) fn add_or_refresh_hash(&self, py: Python<'_>, hash: Hashed) -> PyResult<bool> {
+        let write = || self.table.insert_or_refresh(&hash);
         self.write(py, hash, write, Written::All)
     }
 
     #[inline]
-    pub(crate) fn discard_hash(&self, py: Python<'_>, hash: u64) -> PyResult<bool> {
+    pub(crate) fn discard_hash(&self, py: Python<'_>, hash: Hashed) -> PyResult<bool> {
         self.begin(py);
-        Ok(self.table.remove_hash(hash))
+        Ok(self.table.remove(&hash))
     }
 }

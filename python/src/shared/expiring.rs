@@ -7,12 +7,12 @@ use super::{
 use crate::{
     arguments::{ExpiringSettings, Items, Seconds, Whole, since},
     batch::{self, Keys, Nulls},
-    common::{Hashed, Lookups, changes, lookups},
+    common::{Changes, Lookups, changes, lookups},
     direct::Hashing,
     expiring::Other,
     item::Rule,
 };
-use guira::{BatchError, ExpiringBuilder, ExpiringFilter};
+use guira::{BatchError, ExpiringBuilder, ExpiringFilter, Hashed};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -47,8 +47,8 @@ pub(crate) struct SharedExpiringFilter {
 
 impl SharedExpiringFilter {
     #[inline]
-    pub(crate) fn add_or_refresh_hash(&self, py: Python<'_>, hash: u64) -> PyResult<bool> {
-        self.insert(py, || self.table.insert_or_refresh_hash(hash))
+    pub(crate) fn add_or_refresh_hash(&self, py: Python<'_>, hash: Hashed) -> PyResult<bool> {
+        self.insert(py, || self.table.insert_or_refresh(&hash))
     }
 
     /// The answers of `write` for a batch of items.
@@ -56,7 +56,7 @@ impl SharedExpiringFilter {
         &self,
         items: &Bound<'py, PyAny>,
         nulls: Nulls,
-        write: impl Fn(&[u64], &mut [bool]) -> Result<(), BatchError> + Sync,
+        write: impl Fn(&[Hashed], &mut [bool]) -> Result<(), BatchError> + Sync,
     ) -> PyResult<Bound<'py, PyAny>> {
         batch::answers(
             items,
@@ -352,7 +352,7 @@ impl SharedExpiringFilter {
     #[pyo3(signature = (item, /))]
     fn refresh(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
         let hash = self.rule.hash(item)?;
-        self.insert(item.py(), || self.table.refresh_hash(hash))
+        self.insert(item.py(), || self.table.refresh(&hash))
     }
 
     /// Adds an item if it is absent, and resets its time if it is present: a sliding window. True if
@@ -383,7 +383,7 @@ impl SharedExpiringFilter {
     ) -> PyResult<Bound<'py, PyAny>> {
         let filter = self.table.as_filter();
         self.written(items, nulls, |hashes, found| {
-            filter.refresh_hash_batch(hashes, found)
+            filter.refresh_batch(hashes, found)
         })
     }
 
@@ -402,7 +402,7 @@ impl SharedExpiringFilter {
     ) -> PyResult<Bound<'py, PyAny>> {
         let filter = self.table.as_filter();
         self.written(items, nulls, |hashes, added| {
-            filter.insert_or_refresh_hash_batch(hashes, added)
+            filter.insert_or_refresh_batch(hashes, added)
         })
     }
 

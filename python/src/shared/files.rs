@@ -286,35 +286,35 @@ macro_rules! shared {
             }
         }
 
-        impl crate::common::Hashed for $class {
+        impl crate::common::Changes for $class {
             #[inline]
-            fn add_hash(&self, py: pyo3::Python<'_>, hash: u64) -> pyo3::PyResult<()> {
-                self.insert(py, || self.table.insert_hash(hash))
+            fn add_hash(&self, py: pyo3::Python<'_>, hash: guira::Hashed) -> pyo3::PyResult<()> {
+                self.insert(py, || self.table.insert(&hash))
             }
 
             #[inline]
-            fn add_unique_hash(&self, py: pyo3::Python<'_>, hash: u64) -> pyo3::PyResult<bool> {
-                self.insert(py, || self.table.insert_unique_hash(hash))
+            fn add_unique_hash(&self, py: pyo3::Python<'_>, hash: guira::Hashed) -> pyo3::PyResult<bool> {
+                self.insert(py, || self.table.insert_unique(&hash))
             }
 
             #[inline]
-            fn discard_hash(&self, _: pyo3::Python<'_>, hash: u64) -> pyo3::PyResult<bool> {
-                Ok(self.table.remove_hash(hash))
+            fn discard_hash(&self, _: pyo3::Python<'_>, hash: guira::Hashed) -> pyo3::PyResult<bool> {
+                Ok(self.table.remove(&hash))
             }
 
-            fn add_all(&self, hashes: &[u64]) -> Result<(), crate::batch::Refused> {
-                let added = self.table.as_filter().insert_hash_batch(hashes);
+            fn add_all(&self, hashes: &[guira::Hashed]) -> Result<(), crate::batch::Refused> {
+                let added = self.table.as_filter().insert_batch(hashes);
                 added.map_err(|error| self.refused(error))
             }
 
-            fn add_unique_all(&self, hashes: &[u64], added: &mut [bool]) -> Result<(), crate::batch::Refused> {
+            fn add_unique_all(&self, hashes: &[guira::Hashed], added: &mut [bool]) -> Result<(), crate::batch::Refused> {
                 let filter = self.table.as_filter();
-                let decided = filter.insert_unique_hash_batch(hashes, added);
+                let decided = filter.insert_unique_batch(hashes, added);
                 decided.map_err(|error| self.refused(error))
             }
 
-            fn discard_all(&self, hashes: &[u64], discarded: &mut [bool]) {
-                self.table.as_filter().remove_hash_batch(hashes, discarded);
+            fn discard_all(&self, hashes: &[guira::Hashed], discarded: &mut [bool]) {
+                self.table.as_filter().remove_batch(hashes, discarded);
             }
         }
 

@@ -3,7 +3,7 @@
 use super::files::{PROCESSES, memfd, opened, shared, shown_path, without_gil};
 use crate::{
     arguments::{Items, Preference, Settings, Whole},
-    common::{Hashed, Lookups, changes, lookups},
+    common::{Changes, Lookups, changes, lookups},
     direct::Hashing,
     filter::Other,
     item::Rule,

@@ -1,6 +1,6 @@
 //! Hashes of different classes.
 
-use guira::CuckooFilter;
+use guira::{CuckooFilter, Hashed};
 
 /// The first `count` of `hashes` with different classes in `filter`, which must be empty.
 ///
@@ -17,11 +17,13 @@ pub(crate) fn distinct(
         if classes.len() == count {
             break;
         }
-        filter.insert_hash(hash).expect("an empty filter has room");
-        if !classes.iter().any(|&class| filter.contains_hash(class)) {
+        filter
+            .insert(&Hashed(hash))
+            .expect("an empty filter has room");
+        if !classes.iter().any(|&class| filter.contains(&Hashed(class))) {
             classes.push(hash);
         }
-        assert!(filter.remove_hash(hash));
+        assert!(filter.remove(&Hashed(hash)));
     }
     classes
 }

@@ -5,7 +5,7 @@ use super::{
     classes::classes,
     round::{Report, Round, fill},
 };
-use guira::{CuckooFilter, InsertError};
+use guira::{CuckooFilter, Hashed, InsertError};
 use rand::{RngExt, rngs::SmallRng};
 use std::{sync::Barrier, thread};
 
@@ -52,7 +52,7 @@ impl Round {
             unfounded += tally.unfounded;
             for (class, copies) in tally.copies {
                 total += copies;
-                let count = filter.count_hash(classes[class]) as i64;
+                let count = filter.count(&Hashed(classes[class])) as i64;
                 if count != copies {
                     return Err(format!(
                         "{count} copies at rest instead of {copies} in {self:?}"
@@ -98,18 +98,18 @@ impl Owner<'_> {
         let copies = &mut self.copies[class];
         let wrong = |what: &str, copies: i64| Err(format!("{what} with {copies} copies present"));
         match self.random.random_range(0..100) {
-            0..30 => match (filter.contains_hash(hash), *copies) {
+            0..30 => match (filter.contains(&Hashed(hash)), *copies) {
                 (false, 1..) => return wrong("contains answered false", *copies),
                 (true, 0) => self.tally.unfounded += 1,
                 _ => {}
             },
             30..40 => {
-                let count = filter.count_hash(hash);
+                let count = filter.count(&Hashed(hash));
                 if count as i64 != *copies {
                     return wrong(&format!("count answered {count}"), *copies);
                 }
             }
-            40..60 => match filter.insert_hash(hash) {
+            40..60 => match filter.insert(&Hashed(hash)) {
                 Ok(()) => *copies += 1,
                 Err(
                     InsertError::Full
@@ -119,7 +119,7 @@ impl Owner<'_> {
                 ) => self.tally.full += 1,
                 Err(error) => return wrong(&error.to_string(), *copies),
             },
-            60..70 => match (filter.insert_unique_hash(hash), *copies) {
+            60..70 => match (filter.insert_unique(&Hashed(hash)), *copies) {
                 (Ok(true), 0) => *copies += 1,
                 (Ok(false), 1..) => {}
                 (
@@ -135,7 +135,7 @@ impl Owner<'_> {
                     return wrong(&format!("insert_unique answered {answer:?}"), *copies);
                 }
             },
-            _ => match (filter.remove_hash(hash), *copies) {
+            _ => match (filter.remove(&Hashed(hash)), *copies) {
                 (true, 1..) => *copies -= 1,
                 (false, 0) => {}
                 (answer, _) => return wrong(&format!("remove answered {answer}"), *copies),

@@ -2,7 +2,7 @@
 //! succeeds without relocations.
 
 use super::filters::{most_copies, slots, tiny, tiny_counting};
-use guira::CuckooFilter;
+use guira::{CuckooFilter, Hashed};
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use std::{fmt, ops::AddAssign, thread};
 
@@ -78,7 +78,7 @@ pub(crate) fn fill(filter: &CuckooFilter, classes: &[u64], load: f64) -> Vec<i64
     for _ in 0..most_copies(filter) {
         for (copies, &class) in copies.iter_mut().zip(classes) {
             let more = filter.slots_in_use() < wanted;
-            *copies += i64::from(more && filter.insert_hash(class).is_ok());
+            *copies += i64::from(more && filter.insert(&Hashed(class)).is_ok());
         }
     }
     copies
@@ -138,7 +138,7 @@ impl Round {
         classes: &[u64],
     ) -> Result<(), String> {
         for &class in classes {
-            while filter.remove_hash(class) {}
+            while filter.remove(&Hashed(class)) {}
         }
         if !filter.is_empty() {
             return Err(format!("{} copies are left in {self:?}", filter.len()));
@@ -151,14 +151,14 @@ impl Round {
         filter.finish_growth();
         for &class in classes {
             let fitted = (0..)
-                .take_while(|_| filter.insert_hash(class).is_ok())
+                .take_while(|_| filter.insert(&Hashed(class)).is_ok())
                 .count();
             if fitted != most_copies(filter) {
                 return Err(format!(
                     "only {fitted} copies fit when all is removed, in {self:?}"
                 ));
             }
-            while filter.remove_hash(class) {}
+            while filter.remove(&Hashed(class)) {}
         }
         Ok(())
     }

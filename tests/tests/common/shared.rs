@@ -7,6 +7,7 @@ use super::{
     round::{Report, Round, fill},
     step::{Keys, step},
 };
+use guira::Hashed;
 use rand::RngExt;
 use std::{sync::Barrier, thread, time::Instant};
 
@@ -44,7 +45,7 @@ impl Round {
         });
         let after: Vec<i64> = classes
             .iter()
-            .map(|&class| filter.count_hash(class) as i64)
+            .map(|&class| filter.count(&Hashed(class)) as i64)
             .collect();
         let unfounded = check(&events, &before, &after)
             .map_err(|violation| format!("{violation} in {self:?}"))?;

@@ -4,7 +4,7 @@ use super::{
     distinct::distinct,
     event::{Answer, Event},
 };
-use guira::{CuckooFilter, InsertError};
+use guira::{CuckooFilter, Hashed, InsertError};
 use rand::{RngExt, rngs::SmallRng};
 use std::{hash::BuildHasher, time::Instant};
 
@@ -39,9 +39,9 @@ pub(crate) fn step(
     let operation = random.random_range(0..100);
     let invoked = now();
     let answer = match operation {
-        0..30 => Answer::Contains(filter.contains_hash(hash)),
-        30..40 => Answer::Count(filter.count_hash(hash)),
-        40..70 if unique => match filter.insert_unique_hash(hash) {
+        0..30 => Answer::Contains(filter.contains(&Hashed(hash))),
+        30..40 => Answer::Count(filter.count(&Hashed(hash))),
+        40..70 if unique => match filter.insert_unique(&Hashed(hash)) {
             Ok(added) => Answer::InsertUnique(Some(added)),
             Err(
                 InsertError::Full
@@ -51,8 +51,8 @@ pub(crate) fn step(
             ) => Answer::InsertUnique(None),
             Err(error) => panic!("{error}"),
         },
-        40..70 => Answer::Insert(filter.insert_hash(hash).is_ok()),
-        _ => Answer::Remove(filter.remove_hash(hash)),
+        40..70 => Answer::Insert(filter.insert(&Hashed(hash)).is_ok()),
+        _ => Answer::Remove(filter.remove(&Hashed(hash))),
     };
     Event {
         class,

@@ -8,7 +8,7 @@ use super::{
     step::{Keys, step},
     wgl::has_order,
 };
-use guira::CuckooFilter;
+use guira::{CuckooFilter, Hashed};
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use std::{
     panic::{self, AssertUnwindSafe},
@@ -71,7 +71,7 @@ impl Round {
                         events.push(step(&filter, &keys, &mut random, start));
                         if random.random_bool(share)
                             && let Some(&resident) = own.next()
-                            && filter.insert_hash(resident).is_ok()
+                            && filter.insert(&Hashed(resident)).is_ok()
                         {
                             inserted.push(resident);
                         }
@@ -109,7 +109,7 @@ impl Round {
         let inserted = inserted.concat();
         let copies = rests[windows].iter().sum::<i64>() + inserted.len() as i64;
         self.at_rest(&filter, copies, 0)?;
-        let lost = |&&hash: &&u64| !filter.contains_hash(hash) || !filter.remove_hash(hash);
+        let lost = |&&hash: &&u64| !filter.contains(&Hashed(hash)) || !filter.remove(&Hashed(hash));
         if let Some(hash) = inserted.iter().find(lost) {
             return Err(format!("resident {hash:x} is lost in {self:?}"));
         }
@@ -126,14 +126,16 @@ impl Round {
     /// be empty.
     fn residents(&self, filter: &CuckooFilter, classes: &[u64]) -> Vec<u64> {
         for &class in classes {
-            filter.insert_hash(class).expect("an empty filter has room");
+            filter
+                .insert(&Hashed(class))
+                .expect("an empty filter has room");
         }
         let residents = SmallRng::seed_from_u64(self.seed)
             .random_iter()
-            .filter(|&hash| !filter.contains_hash(hash))
+            .filter(|&hash| !filter.contains(&Hashed(hash)))
             .take(filter.max_capacity() / 4 * 3)
             .collect();
-        assert!(classes.iter().all(|&class| filter.remove_hash(class)));
+        assert!(classes.iter().all(|&class| filter.remove(&Hashed(class))));
         residents
     }
 
@@ -161,6 +163,6 @@ impl Round {
 
 /// The copies of each class, at rest.
 fn copies(filter: &CuckooFilter, classes: &[u64]) -> Vec<i64> {
-    let count = |&class: &u64| filter.count_hash(class) as i64;
+    let count = |&class: &u64| filter.count(&Hashed(class)) as i64;
     classes.iter().map(count).collect()
 }
