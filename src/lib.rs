@@ -29,7 +29,7 @@
 //! | [`Estimate`] | what a filter will take, before it is made |
 //! | [`save`](CuckooFilter::save), [`load`](Builder::load) | a filter in a file, across restarts |
 //! | [`InsertError`], [`BatchError`], [`BuildError`], [`MergeError`], [`SnapshotError`], [`LoadError`] | what can go wrong, with the values involved |
-//! | [`SnapshotDecoder`] | builds a filter from a snapshot that arrives in pieces |
+//! | [`Restore`], [`SnapshotDecoder`] | how a filter is restored from bytes; from bytes that arrive in pieces |
 //! | [`Stats`] | what a filter has done, for metrics |
 //! | [`SeededState`] | the default hasher |
 //! | [`Hashed`] | the hash of an item, in place of the item |
@@ -227,6 +227,9 @@ pub use crate::{
     filter::{CuckooFilter, ExpiringFilter, Filter},
     hash::{Hashable, Hashed, SeededHasher, SeededState},
     lifetime::{Expiring, Forever, Lifetime},
-    snapshot::decoder::{ExpiringSnapshotDecoder, FilterDecoder, SnapshotDecoder},
+    snapshot::{
+        decoder::{ExpiringSnapshotDecoder, FilterDecoder, SnapshotDecoder},
+        restore::Restore,
+    },
     stats::Stats,
 };

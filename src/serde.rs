@@ -62,7 +62,7 @@ impl<H: BuildHasher + Serialize + 'static, T: Lifetime> Serialize for Filter<H, 
 }
 
 /// The filter from its hasher and the bytes of a snapshot, by
-/// [`from_bytes_with_hasher`](crate::CuckooFilter::from_bytes_with_hasher). Untrusted input results in an
+/// [`Restore::from_bytes`](crate::Restore::from_bytes). Untrusted input results in an
 /// error.
 impl<'de, H: BuildHasher + Deserialize<'de> + 'static, T: Lifetime> Deserialize<'de>
     for Filter<H, T>
@@ -118,7 +118,8 @@ impl<'de, H: BuildHasher + 'static, T: Lifetime> Visitor<'de> for Snapshot<H, T>
     }
 
     fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
-        Filter::from_bytes_with_hasher(bytes, self.0).map_err(E::custom)
+        let restored = Filter::restore().hasher(self.0).from_bytes(bytes);
+        restored.map_err(E::custom)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Self::Value, A::Error> {

@@ -5,32 +5,32 @@
 //! growth.
 
 pub(crate) mod assembly;
+mod content;
 pub(crate) mod decode;
 pub(crate) mod decoder;
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 pub(crate) mod file;
 pub(crate) mod header;
+pub(crate) mod item;
 pub(crate) mod passes;
 mod place;
-mod restore;
+pub(crate) mod restore;
 pub(crate) mod stream;
 pub(crate) mod summed;
 
 use crate::{
     error::SnapshotError,
     filter::Filter,
-    hash::SeededState,
-    lifetime::{Lifetime, Timing},
+    lifetime::{Expiring, Lifetime, Timing},
     raw::{frontier::chunk_buckets, ops::Ops},
     table::time::beginning::Reading,
 };
-use decode::Decoder;
 use header::Header;
 use passes::Copying;
 use place::Place;
 use std::{
     hash::BuildHasher,
-    io::{self, Read, Write},
+    io::{self, Write},
     time::Duration,
 };
 pub(crate) use stream::fill_from;
@@ -159,112 +159,53 @@ impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
         };
         header::len_with(1 + self.buckets() + tags + end)
     }
-
-    /// Reads a snapshot of a filter that used `hasher`.
-    ///
-    /// The call reads up to the last byte of the snapshot, and leaves the bytes after it. O(bytes).
-    ///
-    /// ```
-    /// use guira::{CuckooFilter, SnapshotError};
-    /// use std::hash::RandomState;
-    ///
-    /// let hasher = RandomState::new();
-    /// let filter = CuckooFilter::builder().hasher(hasher.clone()).build()?;
-    /// filter.insert("ani")?;
-    /// let bytes = filter.to_bytes();
-    /// let copy = CuckooFilter::read_from_with_hasher(&bytes[..], hasher)?;
-    /// assert!(copy.contains("ani"));
-    ///
-    /// let error = CuckooFilter::read_from_with_hasher(&bytes[..], RandomState::new());
-    /// assert!(matches!(error, Err(SnapshotError::Hasher { .. })));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`SnapshotError`] says what is wrong with the bytes. [`SnapshotError::Io`] has the error of
-    /// `reader`.
-    ///
-    /// The call allocates at most 5 bytes per byte read, and some KiB.
-    /// [`SnapshotDecoder`](crate::SnapshotDecoder) accepts a limit.
-    pub fn read_from_with_hasher<R: Read>(reader: R, hasher: S) -> Result<Self, SnapshotError> {
-        Decoder::<T>::read(reader)?.finish(|_| hasher, Duration::ZERO)
-    }
-
-    /// Makes a filter from a snapshot of a filter that used `hasher`.
-    ///
-    /// ```
-    /// use guira::CuckooFilter;
-    /// use std::hash::RandomState;
-    ///
-    /// let hasher = RandomState::new();
-    /// let filter = CuckooFilter::builder().hasher(hasher.clone()).build()?;
-    /// filter.insert("ani")?;
-    /// let copy = CuckooFilter::from_bytes_with_hasher(&filter.to_bytes(), hasher)?;
-    /// assert!(copy.contains("ani"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
-    /// [`SnapshotError::TrailingBytes`] if bytes follow the snapshot.
-    pub fn from_bytes_with_hasher(bytes: &[u8], hasher: S) -> Result<Self, SnapshotError> {
-        Decoder::<T>::whole(bytes, |it| it.finish(|_| hasher, Duration::ZERO))
-    }
 }
 
-impl<T: Lifetime> Filter<SeededState, T> {
-    /// Reads a snapshot.
-    ///
-    /// The call reads up to the last byte of the snapshot, and leaves the bytes after it. O(bytes).
-    /// An [`ExpiringFilter`](crate::ExpiringFilter) continues as if no time had passed since the
-    /// snapshot was written; [`restore`](crate::ExpiringFilter::restore) takes that time into account.
+impl<S: BuildHasher + 'static> Filter<S, Expiring> {
+    /// [`write_to`](Self::write_to) for a filter that is ticked by a
+    /// [clock of the caller](Self::tick_at). The clock is read at the end of the call.
     ///
     /// ```
-    /// use guira::CuckooFilter;
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
     ///
-    /// let filter = CuckooFilter::with_capacity(1_000);
-    /// filter.insert("ani")?;
-    /// let mut file = filter.to_bytes();
-    /// file.extend(b"what follows");
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).epochs(6).build()?;
+    /// let seconds = Duration::from_secs;
+    /// filter.tick_at(|| seconds(100));
+    /// let mut file = Vec::new();
+    /// filter.write_to_at(&mut file, || seconds(107))?;
     ///
-    /// let mut reader = &file[..];
-    /// let copy = CuckooFilter::read_from(&mut reader)?;
-    /// assert!(copy.contains("ani"));
-    /// assert_eq!(reader, b"what follows");
+    /// let copy = ExpiringFilter::read_from(&file[..])?;
+    /// copy.tick_at(|| seconds(1_000));
+    /// assert_eq!(copy.epoch_age_at(seconds(1_001)), Some(seconds(8)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// As [`read_from_with_hasher`](Self::read_from_with_hasher).
-    pub fn read_from<R: Read>(reader: R) -> Result<Self, SnapshotError> {
-        Decoder::<T>::read(reader)?.finish(SeededState::new, Duration::ZERO)
+    /// The errors of `writer`.
+    pub fn write_to_at<W: Write>(&self, writer: W, clock: impl Fn() -> Duration) -> io::Result<()> {
+        self.write(writer, &|| Reading::of_caller(clock()))
     }
 
-    /// Makes a filter from a snapshot.
+    /// [`write_to_at`](Self::write_to_at) into a vector, as [`to_bytes`](Self::to_bytes).
+    ///
+    /// While no thread changes the filter, the bytes at one reading of the clock are the same.
     ///
     /// ```
-    /// use guira::{CuckooFilter, SnapshotError};
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
     ///
-    /// let filter = CuckooFilter::with_capacity(1_000);
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
     /// filter.insert("ani")?;
-    /// let mut bytes = filter.to_bytes();
-    /// assert!(CuckooFilter::from_bytes(&bytes)?.contains("ani"));
-    ///
-    /// bytes.truncate(100);
-    /// let error = CuckooFilter::from_bytes(&bytes);
-    /// assert!(matches!(error, Err(SnapshotError::Truncated)));
+    /// let now = || Duration::from_secs(5);
+    /// let copy = ExpiringFilter::from_bytes(&filter.to_bytes_at(now))?;
+    /// assert_eq!(copy.to_bytes_at(now), filter.to_bytes_at(now));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
-    /// [`SnapshotError::TrailingBytes`] if bytes follow the snapshot.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        Decoder::<T>::whole(bytes, |it| it.finish(SeededState::new, Duration::ZERO))
+    #[must_use]
+    pub fn to_bytes_at(&self, clock: impl Fn() -> Duration) -> Vec<u8> {
+        self.bytes_by(&|| Reading::of_caller(clock()))
     }
 }
 

@@ -5,7 +5,10 @@ use crate::{
     clock::Clock,
     errors::{SnapshotError, file_error, out_of_memory, snapshot_error},
 };
-use guira::{CuckooFilter, ExpiringFilter, ExpiringSnapshotDecoder, SnapshotDecoder};
+use guira::{
+    CuckooFilter, Expiring, ExpiringFilter, Filter, FilterDecoder, Forever, Lifetime, Restore,
+    SeededState,
+};
 use pyo3::{
     exceptions::PyTypeError,
     prelude::*,
@@ -28,71 +31,30 @@ pub(crate) trait Source: Sync {
     fn write(&self, out: &mut dyn Write) -> io::Result<()>;
 }
 
-/// A filter that is read from a snapshot.
-pub(crate) trait Stored: Sized + Send {
-    type Decoder: Decoder<Filter = Self> + Send;
-
+/// How long the items of a filter stay that is read from a snapshot.
+pub(crate) trait Stored: Lifetime + Sized {
     /// The first bytes of the header of a server's dump.
     const DUMP: &'static [u8; 8];
+
+    /// Restores a filter whose snapshot is `age` old.
+    fn restore(age: Duration) -> Restore<SeededState, Self>;
 }
 
-/// A decoder of snapshots.
-pub(crate) trait Decoder: Sized {
-    type Filter;
+impl Stored for Forever {
+    const DUMP: &'static [u8; 8] = b"guiracf\x01";
 
-    fn new(max_bytes: usize) -> Self;
-
-    fn feed(&mut self, bytes: &[u8]) -> Result<usize, guira::SnapshotError>;
-
-    /// The filter of a snapshot that is `age` old.
-    fn finish(self, age: Duration) -> Result<Self::Filter, guira::SnapshotError>;
-
-    /// The filter of a file.
-    fn load(self, path: &Path) -> Result<Self::Filter, guira::SnapshotError>;
+    fn restore(_age: Duration) -> Restore<SeededState, Self> {
+        CuckooFilter::restore()
+    }
 }
 
-macro_rules! stored {
-    ($filter:ty, $decoder:ty, $dump:literal, $finish:expr) => {
-        impl Stored for $filter {
-            type Decoder = $decoder;
+impl Stored for Expiring {
+    const DUMP: &'static [u8; 8] = b"guiracw\x01";
 
-            const DUMP: &'static [u8; 8] = $dump;
-        }
-
-        impl Decoder for $decoder {
-            type Filter = $filter;
-
-            fn new(max_bytes: usize) -> Self {
-                Self::new(max_bytes)
-            }
-
-            fn feed(&mut self, bytes: &[u8]) -> Result<usize, guira::SnapshotError> {
-                self.feed(bytes)
-            }
-
-            fn finish(self, age: Duration) -> Result<$filter, guira::SnapshotError> {
-                $finish(self, age)
-            }
-
-            fn load(self, path: &Path) -> Result<$filter, guira::SnapshotError> {
-                self.load(path)
-            }
-        }
-    };
+    fn restore(age: Duration) -> Restore<SeededState, Self> {
+        ExpiringFilter::restore().elapsed(age)
+    }
 }
-
-stored!(
-    CuckooFilter,
-    SnapshotDecoder,
-    b"guiracf\x01",
-    |decoder: SnapshotDecoder, _| decoder.finish()
-);
-stored!(
-    ExpiringFilter,
-    ExpiringSnapshotDecoder,
-    b"guiracw\x01",
-    ExpiringSnapshotDecoder::restore
-);
 
 impl Source for CuckooFilter {
     fn len_hint(&self) -> usize {
@@ -145,11 +107,11 @@ pub(crate) fn to_bytes<'py>(
 }
 
 /// The filter of a snapshot in any object with a buffer.
-pub(crate) fn from_bytes<F: Stored>(
+pub(crate) fn from_bytes<T: Stored>(
     data: &Bound<'_, PyAny>,
     max_bytes: Option<usize>,
     age: Duration,
-) -> PyResult<F> {
+) -> PyResult<Filter<SeededState, T>> {
     let py = data.py();
     if let Ok(bytes) = data.cast::<PyBytes>() {
         let bytes = PyBackedBytes::from(bytes.clone());
@@ -160,21 +122,13 @@ pub(crate) fn from_bytes<F: Stored>(
     py.detach(|| decode(&bytes, max_bytes, age))
 }
 
-fn decode<F: Stored>(bytes: &[u8], max_bytes: Option<usize>, age: Duration) -> PyResult<F> {
-    let mut decoder = F::Decoder::new(max_bytes.unwrap_or(usize::MAX));
-    feed_all(&mut decoder, bytes)?;
-    decoder.finish(age).map_err(snapshot_error)
-}
-
-fn feed_all(decoder: &mut impl Decoder, bytes: &[u8]) -> PyResult<()> {
-    let fed = decoder.feed(bytes).map_err(snapshot_error)?;
-    let count = bytes.len() - fed;
-    if count > 0 {
-        return Err(snapshot_error(guira::SnapshotError::TrailingBytes {
-            count,
-        }));
-    }
-    Ok(())
+fn decode<T: Stored>(
+    bytes: &[u8],
+    max_bytes: Option<usize>,
+    age: Duration,
+) -> PyResult<Filter<SeededState, T>> {
+    let restore = T::restore(age).max_bytes(max_bytes.unwrap_or(usize::MAX));
+    restore.from_bytes(bytes).map_err(snapshot_error)
 }
 
 /// Saves a filter to a file by `save`, which is that of the library.
@@ -187,13 +141,13 @@ pub(crate) fn save(
 }
 
 /// The filter of a file that `save` of the library, here or in another program, has written.
-pub(crate) fn load<F: Stored>(
+pub(crate) fn load<T: Stored>(
     py: Python<'_>,
     path: &Path,
     max_bytes: Option<usize>,
-) -> PyResult<F> {
-    let decoder = F::Decoder::new(max_bytes.unwrap_or(usize::MAX));
-    py.detach(|| decoder.load(path))
+) -> PyResult<Filter<SeededState, T>> {
+    let restore = Filter::restore().max_bytes(max_bytes.unwrap_or(usize::MAX));
+    py.detach(|| restore.load(path))
         .map_err(|error| match error {
             guira::SnapshotError::Io(error) => file_error(py, path, error),
             error => snapshot_error(error),
@@ -201,11 +155,11 @@ pub(crate) fn load<F: Stored>(
 }
 
 /// The filter of what `CF.SCANDUMP` returned: the header, then the pieces.
-pub(crate) fn from_dump<F: Stored>(
+pub(crate) fn from_dump<T: Stored>(
     pieces: &Bound<'_, PyAny>,
     max_bytes: Option<usize>,
     age: Duration,
-) -> PyResult<F> {
+) -> PyResult<Filter<SeededState, T>> {
     if pieces.is_instance_of::<PyBytes>() || pieces.is_instance_of::<PyString>() {
         let message = "pass a list of all pieces that CF.SCANDUMP returned, the header first";
         return Err(PyTypeError::new_err(message));
@@ -216,24 +170,28 @@ pub(crate) fn from_dump<F: Stored>(
         .as_ref()
         .and_then(|header| header.get(..LENGTH))
         .unwrap_or_default();
-    if begins != F::DUMP {
+    if begins != T::DUMP {
         return Err(SnapshotError::new_err(format!(
             "the first piece is not the header of a dump of this kind of filter: it begins with \
              b\"{}\" and not with b\"{}\"",
             begins.escape_ascii(),
-            F::DUMP.escape_ascii(),
+            T::DUMP.escape_ascii(),
         )));
     }
-    let mut decoder = F::Decoder::new(max_bytes.unwrap_or(usize::MAX));
+    let mut decoder = FilterDecoder::new(max_bytes.unwrap_or(usize::MAX));
     let mut skipped = 0;
     while let Some(piece) = next_piece(&mut pieces)? {
         let skip = piece.len().min(LENGTH - skipped);
         skipped += skip;
-        pieces
-            .py()
-            .detach(|| feed_all(&mut decoder, &piece[skip..]))?;
+        let piece = &piece[skip..];
+        let fed = pieces.py().detach(|| decoder.feed(piece));
+        let count = piece.len() - fed.map_err(snapshot_error)?;
+        if count > 0 {
+            let error = guira::SnapshotError::TrailingBytes { count };
+            return Err(snapshot_error(error));
+        }
     }
-    decoder.finish(age).map_err(snapshot_error)
+    T::restore(age).finish(decoder).map_err(snapshot_error)
 }
 
 fn next_piece<'py>(

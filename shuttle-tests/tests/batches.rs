@@ -50,7 +50,10 @@ type Filter = CuckooFilter<Itself>;
 fn filled(holes: usize) -> (Filter, Vec<u64>, Vec<u64>) {
     let hasher = Itself::default();
     let bytes = eight_buckets(builder().hasher(hasher));
-    let filter = Filter::from_bytes_with_hasher(&bytes, hasher).expect("what FORMAT.md says");
+    let filter = CuckooFilter::restore()
+        .hasher(hasher)
+        .from_bytes(&bytes)
+        .expect("what FORMAT.md says");
     let slots = 8 * 3;
     // The filter hashes the results of a hasher again, so two items may have one fingerprint.
     let mut fingerprints = HashSet::new();

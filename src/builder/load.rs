@@ -63,7 +63,7 @@ impl<S: Clone + BuildHasher + 'static, T: Lifetime> Builder<S, T> {
             window,
             hashing: Hashing::of(&self.hasher),
         };
-        let loaded = Loaded::<T>::read(path.as_ref())?;
+        let loaded = Loaded::<T>::read(path.as_ref(), usize::MAX)?;
         let differences = self.differences(&loaded.content.header, &asked);
         if !differences.is_empty() {
             return Err(LoadError::Settings(differences));
@@ -72,7 +72,7 @@ impl<S: Clone + BuildHasher + 'static, T: Lifetime> Builder<S, T> {
             Some(reseed) => reseed(seed),
             None => self.hasher.clone(),
         };
-        Ok(loaded.finish(hasher)?)
+        Ok(loaded.content.finish(hasher, loaded.elapsed)?)
     }
 
     /// In what the saved filter differs from the one that the builder makes.

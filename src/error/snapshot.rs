@@ -87,7 +87,7 @@ impl fmt::Display for SnapshotError {
             Self::Hasher { found, expected } => write!(
                 f,
                 "the snapshot was made with another hasher: the probe hashes to {found:#x} in the \
-                 snapshot and to {expected:#x} here; `read_from_with_hasher` takes a hasher"
+                 snapshot and to {expected:#x} here; `restore().hasher(...)` takes a hasher"
             ),
             Self::Geometry { what, found } => {
                 write!(

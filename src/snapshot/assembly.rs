@@ -1,6 +1,6 @@
 //! A table that is built chunk by chunk, and allocated once enough of it has arrived.
 
-use super::{decode::Came, header::check_size};
+use super::{header::check_size, item::Came};
 use crate::error::SnapshotError;
 use std::ops::Range;
 

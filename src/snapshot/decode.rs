@@ -3,34 +3,17 @@
 //! Every snapshot is a header, then numbers of 8 bytes and chunks of words, then the checksum.
 //! [`Content`] decides which item follows which.
 
-use super::{decoder::Content, fill_from, header::HEADER_BYTES};
+use super::{
+    content::Content,
+    fill_from,
+    header::HEADER_BYTES,
+    item::{Came, Next},
+};
 use crate::{error::SnapshotError, lifetime::Lifetime};
 use std::io::Read;
 
 /// The buffer of a chunk grows by at least this number of words.
 const STEP: usize = 512;
-
-/// The input so far.
-#[derive(Clone, Copy)]
-pub(crate) struct Came<'a> {
-    /// The words of the last chunk.
-    pub(crate) words: &'a [u64],
-    /// The number of bytes that the caller has passed beyond the current item.
-    pub(crate) at_hand: usize,
-}
-
-/// The item that follows.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Next {
-    Header,
-    Number,
-    /// A chunk of this number of words, at least 1.
-    Chunk(usize),
-    Sum,
-    Nothing,
-    /// There was an error.
-    Broken,
-}
 
 /// The state of a decoder between two bytes.
 pub(crate) struct Decoder<T: Lifetime> {
@@ -62,12 +45,7 @@ impl<T: Lifetime> Decoder<T> {
         }
     }
 
-    /// Reads a snapshot up to its last byte.
-    pub(crate) fn read(reader: impl Read) -> Result<Content<T>, SnapshotError> {
-        Self::new(usize::MAX).read_on(reader)
-    }
-
-    /// Reads the rest of the snapshot up to its last byte.
+    /// Reads the snapshot up to its last byte.
     pub(crate) fn read_on(mut self, mut reader: impl Read) -> Result<Content<T>, SnapshotError> {
         while !self.is_complete() {
             let room = self.room()?;
@@ -76,20 +54,6 @@ impl<T: Lifetime> Decoder<T> {
             self.take(count, 0)?;
         }
         self.finish()
-    }
-
-    /// Applies `finish` to the snapshot in `bytes`, which must end with it.
-    pub(crate) fn whole<R>(
-        bytes: &[u8],
-        finish: impl FnOnce(Content<T>) -> Result<R, SnapshotError>,
-    ) -> Result<R, SnapshotError> {
-        let mut decoder = Self::new(usize::MAX);
-        let taken = decoder.feed(bytes)?;
-        let value = finish(decoder.finish()?)?;
-        match bytes.len() - taken {
-            0 => Ok(value),
-            count => Err(SnapshotError::TrailingBytes { count }),
-        }
     }
 
     /// Takes the next bytes and returns how many of them belong to the snapshot.

@@ -2,11 +2,7 @@
 //!
 //! The standard library has neither files nor the time of day on `wasm32-unknown-unknown`.
 
-use super::{
-    decode::Decoder,
-    decoder::{Content, FilterDecoder},
-    fill_from,
-};
+use super::{content::Content, decode::Decoder, fill_from};
 use crate::{
     error::SnapshotError,
     filter::Filter,
@@ -83,9 +79,11 @@ impl<T: Lifetime> Filter<SeededState, T> {
     ///
     /// [`Builder::load`](crate::Builder::load) also says whether these are the settings of a builder.
     ///
-    /// In an [`ExpiringFilter`](crate::ExpiringFilter), the time since `save` counts, as in
-    /// [`restore`](crate::ExpiringFilter::restore). It is measured by the time of day. If that was set
-    /// back, no time has passed, and items live longer. If it was set forward, items expire early.
+    /// In an [`ExpiringFilter`](crate::ExpiringFilter), the time since `save` passes. It is measured by the
+    /// time of day. If that was set back, no time has passed, and items live longer. If it was set forward,
+    /// items expire early. [`Restore::elapsed`](crate::Restore::elapsed) takes a time that is known better.
+    ///
+    /// For files of strangers, [`Restore::max_bytes`](crate::Restore::max_bytes) limits the memory.
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -108,18 +106,7 @@ impl<T: Lifetime> Filter<SeededState, T> {
     /// bytes. A file that another function than `save` wrote has no time of day: an expiring filter in it
     /// is [truncated](SnapshotError::Truncated).
     pub fn load(path: impl AsRef<Path>) -> Result<Self, SnapshotError> {
-        Loaded::<T>::read(path.as_ref())?.finish(SeededState::new)
-    }
-}
-
-impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {
-    /// [`load`](Filter::load) for a filter that used `hasher`.
-    ///
-    /// # Errors
-    ///
-    /// As [`load`](Filter::load).
-    pub fn load_with_hasher(path: impl AsRef<Path>, hasher: S) -> Result<Self, SnapshotError> {
-        Loaded::<T>::read(path.as_ref())?.finish(|_| hasher)
+        Self::restore().load(path)
     }
 }
 
@@ -135,45 +122,18 @@ impl<S: BuildHasher + 'static> Filter<S, Expiring> {
     }
 }
 
-impl<T: Lifetime> FilterDecoder<T> {
-    /// Loads the filter that [`save`](Filter::save) has saved: [`load`](Filter::load), within the limit of
-    /// a new decoder, for files of strangers.
-    ///
-    /// ```
-    /// use guira::{CuckooFilter, SnapshotDecoder, SnapshotError};
-    ///
-    /// # let directory = std::env::temp_dir().join(format!("guira-limit-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&directory)?;
-    /// # let path = directory.join("names.guira");
-    /// CuckooFilter::with_capacity(1_000_000).save(&path)?;
-    /// let refused = SnapshotDecoder::new(1 << 20).load(&path);
-    /// assert!(matches!(refused, Err(SnapshotError::TooLarge { allowed: 1_048_576, .. })));
-    /// # std::fs::remove_dir_all(directory)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`load`](Filter::load), and [`SnapshotError::TooLarge`] if the buckets need more than the limit.
-    pub fn load(self, path: impl AsRef<Path>) -> Result<Filter<SeededState, T>, SnapshotError> {
-        Loaded::by(self.into_inner(), path.as_ref())?.finish(SeededState::new)
-    }
-}
-
 /// The content of a file, whose checksums are right.
 pub(crate) struct Loaded<T: Lifetime> {
     pub(crate) content: Content<T>,
-    elapsed: Duration,
+    /// The time since it was saved.
+    pub(crate) elapsed: Duration,
 }
 
 impl<T: Lifetime> Loaded<T> {
-    pub(crate) fn read(path: &Path) -> Result<Self, SnapshotError> {
-        Self::by(Decoder::new(usize::MAX), path)
-    }
-
-    fn by(decoder: Decoder<T>, path: &Path) -> Result<Self, SnapshotError> {
+    /// Reads the file of a filter whose buckets occupy at most `max_bytes`.
+    pub(crate) fn read(path: &Path, max_bytes: usize) -> Result<Self, SnapshotError> {
         let mut file = BufReader::with_capacity(PIECE, File::open(path)?);
-        let content = decoder.read_on(&mut file)?;
+        let content = Decoder::new(max_bytes).read_on(&mut file)?;
         let elapsed = match T::EXPIRES {
             true => Saved::read(&mut file)?.elapsed(),
             false => Duration::ZERO,
@@ -184,13 +144,6 @@ impl<T: Lifetime> Loaded<T> {
                 count: more as usize,
             }),
         }
-    }
-
-    pub(crate) fn finish<S: BuildHasher + 'static>(
-        self,
-        hasher: impl FnOnce(u64) -> S,
-    ) -> Result<Filter<S, T>, SnapshotError> {
-        self.content.finish(hasher, self.elapsed)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     assembly::{Assembly, Place},
-    decode::{Came, Next},
+    item::{Came, Next},
 };
 use crate::{
     error::SnapshotError,

@@ -101,7 +101,10 @@ impl Log {
         // An epoch that is overdue in a snapshot is due a nanosecond later.
         let away = self.gap().max(1);
         self.now += away;
-        self.filter = ExpiringFilter::restore(&bytes[..], ms(away)).expect("its snapshot");
+        self.filter = ExpiringFilter::restore()
+            .elapsed(ms(away))
+            .read_from(&bytes[..])
+            .expect("its snapshot");
         self.tick();
     }
 

@@ -346,7 +346,7 @@ fn hashers_are_compared() {
     filter.insert("ani").expect("it fits");
     filter.save(&path).expect("saved");
     assert!(builder.load(&path).expect("loaded").contains("ani"));
-    let loaded = CuckooFilter::load_with_hasher(&path, hasher);
+    let loaded = CuckooFilter::restore().hasher(hasher).load(&path);
     assert!(loaded.expect("loaded").contains("ani"));
     let found = differences(&CuckooFilter::builder().hasher(RandomState::new()), &path);
     assert!(

@@ -112,7 +112,10 @@ fn another_hasher_must_be_the_same() {
         .unwrap();
     filter.insert("ani").unwrap();
     let header = filter.header();
-    let like_it = CuckooFilter::from_header_with_hasher(&header, Fixed::new(), 1 << 20);
+    let like_it = CuckooFilter::restore()
+        .hasher(Fixed::new())
+        .max_bytes(1 << 20)
+        .from_header(&header);
     let like_it = like_it.expect("a header");
     like_it.merge(&filter).unwrap();
     assert!(like_it.contains("ani"));

@@ -9,7 +9,10 @@ use crate::{
     status::{Failure, Status},
     stream::{self, Clock, Read, Write, read_with, write_with},
 };
-use guira::{ExpiringSnapshotDecoder, FilterDecoder, Lifetime, SnapshotDecoder, SnapshotError};
+use guira::{
+    ExpiringFilter, ExpiringSnapshotDecoder, FilterDecoder, Lifetime, SnapshotDecoder,
+    SnapshotError,
+};
 use std::{ffi::c_void, time::Duration};
 
 /// Writes a snapshot to a callback, while threads use the filter. Items that are present during
@@ -199,9 +202,11 @@ impl Decoder {
 
     fn finish(self, elapsed_ns: u64) -> Result<Filter, Failure> {
         Ok(Filter::on_heap(match (self.forever, self.expiring) {
-            (None, Some(decoder)) => {
-                Either::Expiring(decoder.restore(Duration::from_nanos(elapsed_ns))?)
-            }
+            (None, Some(decoder)) => Either::Expiring(
+                ExpiringFilter::restore()
+                    .elapsed(Duration::from_nanos(elapsed_ns))
+                    .finish(decoder)?,
+            ),
             (Some(decoder), _) => Either::Forever(decoder.finish()?),
             (None, None) => return Err(SnapshotError::Magic.into()),
         }))

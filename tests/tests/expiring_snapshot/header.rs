@@ -37,7 +37,12 @@ fn another_hasher_must_be_the_same() {
     let hasher = RandomState::new();
     let builder = ExpiringFilter::builder(TTL).hasher(hasher.clone());
     let header = builder.build().expect("a filter").header();
-    let with = |hasher| ExpiringFilter::from_header_with_hasher(&header, hasher, 1 << 20);
+    let with = |hasher| {
+        ExpiringFilter::restore()
+            .hasher(hasher)
+            .max_bytes(1 << 20)
+            .from_header(&header)
+    };
     assert!(with(hasher).expect("the same hasher").is_empty());
     let other = with(RandomState::new());
     assert!(matches!(other, Err(SnapshotError::Hasher { .. })));

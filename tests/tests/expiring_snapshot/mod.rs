@@ -92,7 +92,10 @@ fn time_on_a_disk_passes() {
                 let (filter, _) = aged(bits, epochs);
                 let elapsed = filter.epoch_length() * passed + Duration::from_millis(1);
                 let bytes = bytes_at_rest(&filter);
-                let restored = ExpiringFilter::restore(&bytes[..], elapsed).expect("a snapshot");
+                let restored = ExpiringFilter::restore()
+                    .elapsed(elapsed)
+                    .read_from(&bytes[..])
+                    .expect("a snapshot");
                 for _ in 0..passed {
                     filter.advance();
                 }

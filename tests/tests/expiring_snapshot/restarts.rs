@@ -69,7 +69,10 @@ impl Process {
     fn restart(&mut self, down: Duration) {
         let bytes = self.filter.to_bytes_at(|| self.now);
         self.now += down;
-        self.filter = ExpiringFilter::restore(&bytes[..], down).expect("a snapshot");
+        self.filter = ExpiringFilter::restore()
+            .elapsed(down)
+            .read_from(&bytes[..])
+            .expect("a snapshot");
     }
 }
 
@@ -112,7 +115,10 @@ fn a_time_is_cut_where_all_is_gone() {
     filter.insert("ani").expect("room");
     let bytes = filter.to_bytes();
     for elapsed in [TTL * 2, Duration::from_secs(u64::MAX), Duration::MAX] {
-        let restored = ExpiringFilter::restore(&bytes[..], elapsed).expect("a snapshot");
+        let restored = ExpiringFilter::restore()
+            .elapsed(elapsed)
+            .read_from(&bytes[..])
+            .expect("a snapshot");
         assert!(restored.is_empty() && restored.is_swept());
         assert_eq!(restored.epoch(), u64::from(EPOCHS) + 1);
     }
@@ -126,7 +132,12 @@ fn an_overdue_epoch_is_due_just_after_it_was_written() {
     let length = filter.epoch_length();
     filter.insert("ani").expect("room");
     let bytes = filter.to_bytes_at(|| length * 9);
-    let after = |elapsed| ExpiringFilter::restore(&bytes[..], elapsed).expect("a snapshot");
+    let after = |elapsed| {
+        ExpiringFilter::restore()
+            .elapsed(elapsed)
+            .read_from(&bytes[..])
+            .expect("a snapshot")
+    };
     let nano = Duration::from_nanos(1);
     assert_eq!(after(Duration::ZERO).epoch(), 0);
     assert_eq!(after(nano).epoch(), 1);
@@ -142,16 +153,25 @@ fn the_own_clock_continues_where_it_was() {
     let half = TTL / EPOCHS / 2;
     let filter = filter();
     let bytes = filter.to_bytes();
-    let restored = ExpiringFilter::restore(&bytes[..], half).expect("a snapshot");
+    let restored = ExpiringFilter::restore()
+        .elapsed(half)
+        .read_from(&bytes[..])
+        .expect("a snapshot");
     assert!(restored.epoch_age() >= Some(half) && restored.epoch() == 0);
     let mut decoder = ExpiringSnapshotDecoder::new(1 << 20);
     decoder.feed(&bytes).expect("a snapshot");
-    let decoded = decoder.restore(half).expect("a snapshot");
+    let decoded = ExpiringFilter::restore()
+        .elapsed(half)
+        .finish(decoder)
+        .expect("a snapshot");
     assert!(decoded.epoch_age() >= Some(half));
     let clone = decoded.try_clone().expect("memory");
     assert!(clone.epoch_age() >= decoded.epoch_age().map(|age| age.min(half)));
     // After half an epoch twice, the second epoch has the age that remains.
-    let again = ExpiringFilter::restore(&restored.to_bytes()[..], half).expect("a snapshot");
+    let again = ExpiringFilter::restore()
+        .elapsed(half)
+        .read_from(&restored.to_bytes()[..])
+        .expect("a snapshot");
     assert_eq!(again.epoch(), 1);
     assert!(again.epoch_age() < Some(half));
 }

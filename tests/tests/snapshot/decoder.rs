@@ -205,7 +205,9 @@ fn another_hasher_is_refused() {
     let bytes = filter.expect("a filter").to_bytes();
     let mut decoder = SnapshotDecoder::new(1 << 20);
     decoder.feed(&bytes).expect("a snapshot");
-    let refused = decoder.finish_with_hasher(RandomState::new());
+    let refused = CuckooFilter::restore()
+        .hasher(RandomState::new())
+        .finish(decoder);
     assert!(matches!(refused, Err(SnapshotError::Hasher { .. })));
 }
 

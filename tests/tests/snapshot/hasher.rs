@@ -85,7 +85,10 @@ fn filter() -> CuckooFilter<Own> {
 fn a_snapshot_is_read_with_the_hasher_that_it_was_made_with() {
     let filter = filter();
     let bytes = filter.to_bytes();
-    let restored = CuckooFilter::read_from_with_hasher(&bytes[..], own(None)).expect("a snapshot");
+    let restored = CuckooFilter::restore()
+        .hasher(own(None))
+        .read_from(&bytes[..])
+        .expect("a snapshot");
     assert!((0..1_000_u64).all(|item| restored.contains(&item)));
     assert_eq!(restored.to_bytes(), bytes);
     assert_eq!(filter.clone().to_bytes(), bytes);
@@ -95,7 +98,9 @@ fn a_snapshot_is_read_with_the_hasher_that_it_was_made_with() {
 fn another_hasher_is_refused() {
     let bytes = filter().to_bytes();
     for odd in [Method::Bytes, Method::Byte, Method::Number] {
-        let error = CuckooFilter::read_from_with_hasher(&bytes[..], own(Some(odd)));
+        let error = CuckooFilter::restore()
+            .hasher(own(Some(odd)))
+            .read_from(&bytes[..]);
         let error = error.expect_err("another hasher");
         assert!(
             matches!(error, SnapshotError::Hasher { found, expected } if found != expected),
@@ -103,7 +108,7 @@ fn another_hasher_is_refused() {
         );
     }
     let state = std::hash::RandomState::new();
-    let error = CuckooFilter::read_from_with_hasher(&bytes[..], state);
+    let error = CuckooFilter::restore().hasher(state).read_from(&bytes[..]);
     assert!(matches!(error, Err(SnapshotError::Hasher { .. })));
 }
 
@@ -113,14 +118,16 @@ fn the_default_hasher_is_refused_and_the_error_says_what_to_do() {
     assert!(matches!(error, SnapshotError::Hasher { .. }));
     let message = error.to_string();
     assert!(message.contains("was made with another hasher"));
-    assert!(message.contains("`read_from_with_hasher`"));
+    assert!(message.contains("`restore().hasher(...)`"));
 }
 
 /// Its results are the same, but filters hash them again.
 #[test]
 fn a_hasher_with_the_results_of_the_default_one_is_another_one() {
     let filter = CuckooFilter::builder().seed(7).build().expect("a filter");
-    let read = CuckooFilter::read_from_with_hasher(&filter.to_bytes()[..], own(None));
+    let read = CuckooFilter::restore()
+        .hasher(own(None))
+        .read_from(&filter.to_bytes()[..]);
     assert!(matches!(read, Err(SnapshotError::Hasher { .. })));
 }
 
@@ -130,7 +137,11 @@ fn the_default_hasher_can_be_given_as_well() {
     let filter = CuckooFilter::builder().seed(9).build().expect("a filter");
     filter.insert("smooth-billed ani").expect("room");
     let bytes = filter.to_bytes();
-    let read = |seed| CuckooFilter::read_from_with_hasher(&bytes[..], SeededState::new(seed));
+    let read = |seed| {
+        CuckooFilter::restore()
+            .hasher(SeededState::new(seed))
+            .read_from(&bytes[..])
+    };
     assert!(
         read(9)
             .expect("the same hasher")
