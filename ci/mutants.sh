@@ -5,7 +5,7 @@
 # mutants`. Needs `cargo install cargo-mutants`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export RUSTFLAGS="--cfg guira_mutants ${RUSTFLAGS-}"
+export GUIRA_MUTANTS=1
 out=target/mutants.out
 
 # survey ARGUMENT...: cargo-mutants exits with 2 if some mutants survive, and with 3 if some hang.

@@ -2,7 +2,6 @@
 //! would take most of its time. It includes the tests that take seconds and do not count the
 //! allocations of the whole process.
 
-#![cfg(guira_mutants)]
 #![allow(dead_code, reason = "these laws need a part of it")]
 
 mod common;
