@@ -1,10 +1,9 @@
 //! The default hasher: pure functions from an item to 64 bits.
 
-mod finish;
 mod hashable;
 mod items;
 
-pub(crate) use finish::finished;
+pub(crate) use hashable::finished;
 pub use hashable::{Hashable, Hashed};
 
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_inline};
