@@ -1,69 +1,22 @@
 //! A snapshot in pieces gives the same filter, or error, as the whole snapshot.
 
 use super::{HEADER, SNAPSHOTS, TTL, bytes_at_rest, end_of, filter, works::fix_checksum};
-use guira::{ExpiringFilter, ExpiringSnapshotDecoder, SnapshotError};
+use crate::snapshot::common::pieces::{
+    assert_another_hasher_is_refused, assert_limit, cases, decode,
+};
+use guira::{ExpiringFilter, ExpiringSnapshotDecoder};
 use proptest::prelude::*;
 use std::hash::RandomState;
 
-type Decoded = Result<ExpiringFilter, SnapshotError>;
-
-/// Decodes pieces of these sizes, in rotation.
-fn decode(bytes: &[u8], sizes: &[usize], most: usize) -> Decoded {
-    let mut decoder = ExpiringSnapshotDecoder::new(most);
-    let (mut rest, mut sizes) = (bytes, sizes.iter().cycle());
-    while !rest.is_empty() {
-        let size = *sizes.next().expect("there is a size");
-        let (piece, after) = rest.split_at(size.min(rest.len()));
-        let taken = decoder.feed(piece)?;
-        if taken < piece.len() {
-            assert!(decoder.is_complete());
-            let count = piece.len() - taken + after.len();
-            return decoder
-                .finish()
-                .and(Err(SnapshotError::TrailingBytes { count }));
-        }
-        rest = after;
-    }
-    decoder.finish()
-}
-
-/// The comparable parts of a result.
-fn outcome(decoded: Decoded) -> Result<(Vec<u8>, usize, u64, usize), String> {
-    decoded
-        .map(|it| (bytes_at_rest(&it), it.len(), it.epoch(), it.memory_usage()))
-        .map_err(|error| format!("{error:?}"))
+/// The comparable parts of a filter.
+fn parts(it: &ExpiringFilter) -> (Vec<u8>, usize, u64, usize) {
+    (bytes_at_rest(it), it.len(), it.epoch(), it.memory_usage())
 }
 
 proptest! {
     #[test]
-    fn pieces_give_what_the_whole_gives(
-        index: prop::sample::Index,
-        sizes in prop::collection::vec(1_usize..3_000, 1..8),
-        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
-        is_fixed: bool,
-        cut in 0_usize..40,
-    ) {
-        let mut bytes = index.get(&SNAPSHOTS).clone();
-        for (at, byte) in &changes {
-            let at = at.index(bytes.len());
-            bytes[at] ^= byte;
-        }
-        if is_fixed {
-            fix_checksum(&mut bytes);
-        }
-        // Half of the snapshots are complete.
-        match cut {
-            0..10 => bytes.truncate(bytes.len() - cut),
-            10..20 => bytes.resize(bytes.len() + cut - 9, 0),
-            _ => {}
-        }
-        let whole = outcome(ExpiringFilter::from_bytes(&bytes));
-        match decode(&bytes, &sizes, 1 << 20) {
-            Err(SnapshotError::TooLarge { asked, .. }) => {
-                prop_assert!(asked > 1 << 20 && whole.is_err());
-            }
-            decoded => prop_assert_eq!(outcome(decoded), whole),
-        }
+    fn pieces_give_what_the_whole_gives(case in cases()) {
+        case.check(&SNAPSHOTS, parts)?;
     }
 }
 
@@ -89,8 +42,8 @@ fn any_pieces_make_a_snapshot_that_took_long() {
         let whole = ExpiringFilter::from_bytes(&bytes).expect("a snapshot");
         assert_eq!(whole.len(), if is_alive { 4_000 } else { 0 });
         for sizes in [&[1][..], &[7, 4_000], &[100_000]] {
-            let decoded = decode(&bytes, sizes, 1 << 20);
-            assert_eq!(outcome(decoded), outcome(Ok(whole.clone())));
+            let decoded = decode(&bytes, sizes, 1 << 20).expect("a snapshot");
+            assert_eq!(parts(&decoded), parts(&whole.clone()));
         }
     }
 }
@@ -98,21 +51,8 @@ fn any_pieces_make_a_snapshot_that_took_long() {
 #[test]
 fn the_limit_is_that_of_the_buckets() {
     let filter = filter(16, 100_000, 3);
-    let (bytes, buckets) = (filter.to_bytes(), 8 * filter.buckets());
-    assert!(decode(&bytes, &[1 << 12], buckets).is_ok());
-    let mut decoder = ExpiringSnapshotDecoder::new(buckets - 1);
     // The header, and the number of doublings.
-    match decoder.feed(&bytes[..HEADER + 8]) {
-        Err(SnapshotError::TooLarge { asked, allowed }) => {
-            assert_eq!((asked, allowed), (buckets, buckets - 1));
-        }
-        other => panic!("{other:?}"),
-    }
-    assert!(matches!(
-        decoder.feed(&bytes),
-        Err(SnapshotError::Truncated)
-    ));
-    assert!(matches!(decoder.finish(), Err(SnapshotError::Truncated)));
+    assert_limit(&filter, HEADER + 8);
 }
 
 #[test]
@@ -140,11 +80,5 @@ fn another_hasher_is_refused() {
     let filter = ExpiringFilter::builder(TTL)
         .hasher(RandomState::new())
         .build();
-    let bytes = filter.expect("a filter").to_bytes();
-    let mut decoder = ExpiringSnapshotDecoder::new(1 << 20);
-    decoder.feed(&bytes).expect("a snapshot");
-    let refused = ExpiringFilter::restore()
-        .hasher(RandomState::new())
-        .finish(decoder);
-    assert!(matches!(refused, Err(SnapshotError::Hasher { .. })));
+    assert_another_hasher_is_refused(&filter.expect("a filter"));
 }

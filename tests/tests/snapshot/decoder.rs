@@ -5,38 +5,15 @@ use super::common::{
     allocated::allocated_by,
     fields::{LEVEL, TAG, WORDS, fix_checksum, number},
     layouts::{LAYOUTS, fill, filter, growing},
+    pieces::{assert_another_hasher_is_refused, assert_limit, assert_takes_nothing, cases, decode},
 };
 use guira::{CuckooFilter, SnapshotDecoder, SnapshotError};
 use proptest::prelude::*;
 use std::hash::RandomState;
 
-type Decoded = Result<CuckooFilter, SnapshotError>;
-
-/// Decodes pieces of these sizes, in rotation.
-fn decode(bytes: &[u8], sizes: &[usize], most: usize) -> Decoded {
-    let mut decoder = SnapshotDecoder::new(most);
-    let (mut rest, mut sizes) = (bytes, sizes.iter().cycle());
-    while !rest.is_empty() {
-        let size = *sizes.next().expect("there is a size");
-        let (piece, after) = rest.split_at(size.min(rest.len()));
-        let taken = decoder.feed(piece)?;
-        if taken < piece.len() {
-            assert!(decoder.is_complete());
-            let count = piece.len() - taken + after.len();
-            return decoder
-                .finish()
-                .and(Err(SnapshotError::TrailingBytes { count }));
-        }
-        rest = after;
-    }
-    decoder.finish()
-}
-
-/// The comparable parts of a result.
-fn outcome(decoded: Decoded) -> Result<(Vec<u8>, usize, usize), String> {
-    decoded
-        .map(|filter| (filter.to_bytes(), filter.len(), filter.memory_usage()))
-        .map_err(|error| format!("{error:?}"))
+/// The comparable parts of a filter.
+fn parts(filter: &CuckooFilter) -> (Vec<u8>, usize, usize) {
+    (filter.to_bytes(), filter.len(), filter.memory_usage())
 }
 
 /// Snapshots of each layout: empty, full, during a doubling, and fully grown.
@@ -58,37 +35,8 @@ fn snapshots() -> Vec<Vec<u8>> {
 
 proptest! {
     #[test]
-    fn pieces_give_what_the_whole_gives(
-        index: prop::sample::Index,
-        sizes in prop::collection::vec(1_usize..3_000, 1..8),
-        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
-        is_fixed: bool,
-        cut in 0_usize..40,
-    ) {
-        let snapshots = snapshots();
-        let mut bytes = index.get(&snapshots).clone();
-        for (at, byte) in &changes {
-            let at = at.index(bytes.len());
-            bytes[at] ^= byte;
-        }
-        if is_fixed {
-            fix_checksum(&mut bytes);
-        }
-        // Half of the snapshots are complete.
-        match cut {
-            0..10 => bytes.truncate(bytes.len() - cut),
-            10..20 => bytes.resize(bytes.len() + cut - 9, 0),
-            _ => {}
-        }
-        let whole = outcome(CuckooFilter::from_bytes(&bytes));
-        // If a header requests more memory than the limit, both decoders refuse it, with different
-        // errors.
-        match decode(&bytes, &sizes, 1 << 20) {
-            Err(SnapshotError::TooLarge { asked, .. }) => {
-                prop_assert!(asked > 1 << 20 && whole.is_err());
-            }
-            decoded => prop_assert_eq!(outcome(decoded), whole),
-        }
+    fn pieces_give_what_the_whole_gives(case in cases()) {
+        case.check(&snapshots(), parts)?;
     }
 }
 
@@ -98,11 +46,8 @@ fn any_two_pieces_make_the_whole() {
     let bytes = filter.to_bytes();
     for at in 0..bytes.len() {
         let decoded = decode(&bytes, &[at.max(1), bytes.len()], 1 << 20);
-        assert_eq!(
-            decoded.expect("a snapshot").to_bytes(),
-            bytes,
-            "cut at {at}"
-        );
+        let decoded: CuckooFilter = decoded.expect("a snapshot");
+        assert_eq!(decoded.to_bytes(), bytes, "cut at {at}");
     }
 }
 
@@ -125,10 +70,8 @@ fn a_pass_that_was_cut_off_is_void() {
     fix_checksum(&mut of_two_passes);
     let decoded = decode(&of_two_passes, &[1_000], 1 << 24).expect("a snapshot");
     assert_eq!(decoded.to_bytes(), bytes);
-    assert_eq!(
-        outcome(CuckooFilter::from_bytes(&of_two_passes)),
-        outcome(Ok(decoded))
-    );
+    let whole = CuckooFilter::from_bytes(&of_two_passes).expect("a snapshot");
+    assert_eq!(parts(&whole), parts(&decoded));
 }
 
 #[test]
@@ -143,7 +86,7 @@ fn memory_is_that_of_the_filter() {
     for filter in [fixed, grown] {
         let bytes = filter.to_bytes();
         let (decoded, allocated) = allocated_by(|| decode(&bytes, &[1 << 16], 1 << 24));
-        let decoded = decoded.expect("a snapshot");
+        let decoded: CuckooFilter = decoded.expect("a snapshot");
         assert_eq!(decoded.memory_usage(), filter.memory_usage());
         let most = filter.memory_usage() * 13 / 10 + (64 << 10);
         assert!(allocated <= most, "{allocated} of {most}");
@@ -160,21 +103,10 @@ fn memory_is_that_of_the_filter() {
     }
 }
 
-/// A filter that is too large allocates nothing.
 #[test]
 fn the_limit_is_that_of_the_buckets() {
     let filter = CuckooFilter::with_capacity(1_000_000);
-    let (bytes, buckets) = (filter.to_bytes(), 8 * filter.buckets());
-    assert!(decode(&bytes, &[1 << 16], buckets).is_ok());
-    let mut decoder = SnapshotDecoder::new(buckets - 1);
-    let (refused, allocated) = allocated_by(|| decoder.feed(&bytes));
-    match refused {
-        Err(SnapshotError::TooLarge { asked, allowed }) => {
-            assert_eq!((asked, allowed), (buckets, buckets - 1));
-        }
-        other => panic!("{other:?}"),
-    }
-    assert!(allocated < 1_000, "{allocated}");
+    assert_limit(&filter, filter.to_bytes().len());
 }
 
 #[test]
@@ -191,24 +123,13 @@ fn a_decoder_takes_nothing_after_an_error() {
             found: 2
         })
     ));
-    assert!(matches!(
-        decoder.feed(&bytes),
-        Err(SnapshotError::Truncated)
-    ));
-    assert!(!decoder.is_complete());
-    assert!(matches!(decoder.finish(), Err(SnapshotError::Truncated)));
+    assert_takes_nothing(decoder, &bytes);
 }
 
 #[test]
 fn another_hasher_is_refused() {
     let filter = CuckooFilter::builder().hasher(RandomState::new()).build();
-    let bytes = filter.expect("a filter").to_bytes();
-    let mut decoder = SnapshotDecoder::new(1 << 20);
-    decoder.feed(&bytes).expect("a snapshot");
-    let refused = CuckooFilter::restore()
-        .hasher(RandomState::new())
-        .finish(decoder);
-    assert!(matches!(refused, Err(SnapshotError::Hasher { .. })));
+    assert_another_hasher_is_refused(&filter.expect("a filter"));
 }
 
 /// A chunk of a filter that has grown has many words. Their memory is allocated as the bytes

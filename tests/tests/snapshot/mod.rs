@@ -6,6 +6,7 @@ pub(crate) mod common {
     pub(crate) mod allocated;
     pub(crate) mod fields;
     pub(crate) mod layouts;
+    pub(crate) mod pieces;
     pub(crate) mod words;
     pub(crate) mod works;
 }
