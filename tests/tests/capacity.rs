@@ -3,11 +3,8 @@
 //!
 //! `GUIRA_LONG=1` adds ten million items and many more seeds.
 
-use crate::common::stress::is_long;
+use crate::common::{filters::BITS, stress::is_long};
 use guira::CuckooFilter;
-
-/// The fingerprint sizes, each with a layout of its own.
-const BITS: [u32; 5] = [10, 12, 15, 20, 30];
 
 fn filter(bits: u32, capacity: usize, seed: u64) -> CuckooFilter {
     let builder = CuckooFilter::builder()

@@ -1,6 +1,6 @@
 //! A clear removes everything that was inserted before it, while other threads use the filter.
 
-use crate::common::stop::Stop;
+use crate::common::{filters::BITS, stop::Stop};
 use guira::CuckooFilter;
 use std::{
     sync::{
@@ -10,12 +10,11 @@ use std::{
     thread,
 };
 
-const LAYOUTS: [u32; 5] = [10, 12, 15, 20, 30];
 const ITEMS: u64 = 2_000;
 
 /// Fixed filters with each of these fingerprint sizes, and filters that grow.
 fn filters() -> impl Iterator<Item = CuckooFilter> {
-    let fixed = LAYOUTS.into_iter().map(|bits| {
+    let fixed = BITS.into_iter().map(|bits| {
         let builder = CuckooFilter::builder().fingerprint_bits(bits).seed(1);
         builder.capacity(2 * ITEMS as usize)
     });

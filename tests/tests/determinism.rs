@@ -1,19 +1,14 @@
 //! The same seed and the same calls in one thread give the same filter, down to its bytes.
 
+use crate::common::filters::{BITS, GROWABLE_BITS};
 use guira::CuckooFilter;
 use std::{env, process::Command, thread};
-
-/// The fingerprint sizes of fixed filters.
-const FIXED: [u32; 5] = [10, 12, 15, 20, 30];
-/// The fingerprint sizes of filters that can grow. No fixed layout has one of these sizes, so the
-/// size identifies the layout.
-const GROWABLE: [u32; 7] = [11, 13, 14, 18, 19, 27, 33];
 
 /// Fills a filter by many kinds of calls. Returns its bytes, including the seed, and the number of
 /// failed calls.
 fn made(bits: u32) -> (Vec<u8>, u64) {
     let builder = CuckooFilter::builder().fingerprint_bits(bits).seed(42);
-    let builder = match GROWABLE.contains(&bits) {
+    let builder = match GROWABLE_BITS.contains(&bits) {
         true => builder.capacity(2_000).max_capacity(7_000),
         false => builder.capacity(7_000),
     };
@@ -38,7 +33,7 @@ fn made(bits: u32) -> (Vec<u8>, u64) {
 /// The number of a thread selects its random sequence, but must not affect the place of an item.
 #[test]
 fn a_fixed_filter_is_the_same_in_each_thread() {
-    for bits in FIXED {
+    for bits in BITS {
         let first = made(bits);
         assert!(first.1 > 0, "{bits} bits: the filter was full");
         for _ in 0..4 {
@@ -50,7 +45,7 @@ fn a_fixed_filter_is_the_same_in_each_thread() {
 
 #[test]
 fn a_growing_filter_is_the_same_in_one_thread() {
-    for bits in GROWABLE {
+    for bits in GROWABLE_BITS {
         assert!(made(bits) == made(bits), "{bits} bits");
     }
 }
@@ -71,14 +66,14 @@ fn said_by_child() -> String {
 #[test]
 fn a_growing_filter_is_the_same_in_the_only_thread_of_each_process() {
     let said = said_by_child();
-    assert_eq!(said.lines().count(), GROWABLE.len(), "{said}");
+    assert_eq!(said.lines().count(), GROWABLE_BITS.len(), "{said}");
     assert_eq!(said, said_by_child());
 }
 
 #[test]
 #[ignore = "runs in the processes of the test above"]
 fn says_what_growing_filters_it_makes() {
-    for bits in GROWABLE {
+    for bits in GROWABLE_BITS {
         let (bytes, _) = made(bits);
         let checksum = bytes.last_chunk::<4>().expect("a checksum");
         println!("\n{bits} bits: checksum {checksum:?}");

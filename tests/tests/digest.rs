@@ -2,29 +2,18 @@
 //! stored.
 
 use crate::{
-    common::class_digest::{absorb, copy, value},
-    snapshot::common::words::copies,
+    common::{
+        class_digest::{absorb, copy, value},
+        filters::GROWABLE_BITS,
+    },
+    snapshot::common::{
+        layouts::{LAYOUTS, filter as empty},
+        words::copies,
+    },
 };
 use guira::CuckooFilter;
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
 use std::{collections::HashSet, sync::Barrier, thread};
-
-/// The fingerprint sizes, each with a layout of its own.
-const FIXED: [u32; 5] = [10, 12, 15, 20, 30];
-/// The fingerprint sizes of filters that can grow. No fixed layout has one of these sizes, so the
-/// size identifies the layout.
-const GROWABLE: [u32; 7] = [11, 13, 14, 18, 19, 27, 33];
-
-fn empty(bits: u32, capacity: usize) -> CuckooFilter {
-    let builder = CuckooFilter::builder().capacity(capacity).seed(0x5eed);
-    let builder = builder.fingerprint_bits(bits);
-    let builder = if GROWABLE.contains(&bits) {
-        builder.max_capacity(4 * capacity)
-    } else {
-        builder
-    };
-    builder.build().expect("a filter")
-}
 
 fn insert_all(filter: &CuckooFilter, items: &[u64]) {
     for item in items {
@@ -45,7 +34,7 @@ fn expected(snapshot: &[u8]) -> u128 {
 
 #[test]
 fn it_is_as_the_format_says() {
-    for bits in FIXED.into_iter().chain(GROWABLE) {
+    for bits in LAYOUTS {
         for capacity in [1, 50, 5_000] {
             let filter = empty(bits, capacity);
             assert_eq!(filter.digest(), expected(&filter.to_bytes()));
@@ -73,7 +62,7 @@ fn it_does_not_change_from_release_to_release() {
 #[test]
 fn the_order_of_inserts_does_not_matter() {
     let mut random = StdRng::seed_from_u64(1);
-    for bits in FIXED.into_iter().chain(GROWABLE) {
+    for bits in LAYOUTS {
         // The filter is filled completely, so that most items are relocated. Some items are
         // inserted twice.
         let mut items: Vec<u64> = (0..980).chain(0..20).collect();
@@ -96,7 +85,7 @@ fn the_order_of_inserts_does_not_matter() {
 
 #[test]
 fn growth_does_not_matter() {
-    for bits in GROWABLE {
+    for bits in GROWABLE_BITS {
         let filter = empty(bits, 1_000);
         let items: Vec<u64> = (0..4_000).collect();
         let (mut inserted, mut sweeping) = (0, 0);
@@ -138,7 +127,7 @@ fn growth_does_not_matter() {
 #[test]
 fn filters_that_threads_made_grow_differently_far_have_one_digest() {
     const THREADS: u64 = 4;
-    for bits in GROWABLE {
+    for bits in GROWABLE_BITS {
         let [small, large] = [(); 2].map(|()| empty(bits, 2_000));
         let share = |thread: u64, items: u64| (0..items).filter(move |it| it % THREADS == thread);
         let all_are_in = Barrier::new(THREADS as usize);
@@ -167,7 +156,7 @@ fn filters_that_threads_made_grow_differently_far_have_one_digest() {
 #[test]
 fn a_copy_more_or_less_matters() {
     let mut random = StdRng::seed_from_u64(2);
-    for bits in FIXED.into_iter().chain(GROWABLE) {
+    for bits in LAYOUTS {
         let filter = empty(bits, 1_000);
         let mut digests = HashSet::from([filter.digest()]);
         for item in 0..500_u64 {

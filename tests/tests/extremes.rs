@@ -13,6 +13,7 @@
 //! cargo test --release -p guira-tests --test all extremes:: -- --ignored
 //! ```
 
+use crate::common::filters::BITS;
 use guira::{CuckooFilter, InsertError};
 use std::{
     sync::{
@@ -22,8 +23,6 @@ use std::{
     thread,
 };
 
-/// The fingerprint sizes of fixed filters.
-const BITS: [u32; 5] = [10, 12, 15, 20, 30];
 /// The fingerprint sizes of filters that can grow. No fixed layout has one of these sizes, so the
 /// size identifies the layout.
 const GROWABLE_BITS: [u32; 6] = [11, 13, 14, 18, 19, 27];

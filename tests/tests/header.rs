@@ -1,5 +1,6 @@
 //! A header describes an empty filter, and no other bytes are accepted as a header.
 
+use crate::snapshot::common::layouts::{LAYOUTS, filter};
 use guira::{CuckooFilter, SnapshotError};
 use proptest::{collection::vec, prelude::*};
 use std::{
@@ -7,25 +8,10 @@ use std::{
     hash::{BuildHasherDefault, DefaultHasher},
 };
 
-/// The fingerprint sizes: first the sizes of fixed filters, each with its own layout. No fixed
-/// layout has the size of a filter that can grow, so the size identifies the layout.
-const LAYOUTS: [u32; 12] = [10, 12, 15, 20, 30, 11, 13, 14, 18, 19, 27, 33];
-
 /// The position of the number of buckets, by docs/FORMAT.md.
 const BUCKETS: usize = 16;
 const PROBE: usize = 48;
 const CHECKSUM: usize = 64;
-
-fn filter(bits: u32, capacity: usize) -> CuckooFilter {
-    let builder = CuckooFilter::builder().capacity(capacity).seed(0x5eed);
-    let builder = builder.fingerprint_bits(bits);
-    let builder = if LAYOUTS[5..].contains(&bits) {
-        builder.max_capacity(4 * capacity)
-    } else {
-        builder
-    };
-    builder.build().expect("a filter")
-}
 
 fn with_right_checksum(mut header: Vec<u8>) -> Vec<u8> {
     if let Some((body, sum)) = header.split_last_chunk_mut::<4>() {

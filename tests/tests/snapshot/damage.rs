@@ -10,7 +10,7 @@ use guira::{CuckooFilter, SnapshotError};
 /// A small snapshot of each layout, and also during a doubling if the layout can grow.
 fn small_snapshots() -> Vec<Vec<u8>> {
     let of_size = |bits| {
-        let filter = filter(bits, 20).expect("a filter");
+        let filter = filter(bits, 20);
         fill(&filter, 0..20);
         filter.to_bytes()
     };
@@ -73,7 +73,7 @@ fn every_bit_flip_is_refused() {
 /// Only the checksum protects the last four bytes and the words.
 #[test]
 fn damage_in_the_words_is_a_wrong_checksum() {
-    let filter = filter(15, 20).expect("a filter");
+    let filter = filter(15, 20);
     fill(&filter, 0..20);
     let bytes = filter.to_bytes();
     for at in 80..bytes.len() {
@@ -109,7 +109,7 @@ fn trailing_bytes_are_refused_by_from_bytes_and_left_by_read_from() {
 
 #[test]
 fn errors_say_what_is_wrong() {
-    let filter = filter(15, 20).expect("a filter");
+    let filter = filter(15, 20);
     let bytes = filter.to_bytes();
     let message = |bytes: &[u8]| {
         let error = CuckooFilter::from_bytes(bytes).expect_err("a damaged snapshot");

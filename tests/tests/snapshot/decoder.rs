@@ -20,7 +20,7 @@ fn parts(filter: &CuckooFilter) -> (Vec<u8>, usize, usize) {
 fn snapshots() -> Vec<Vec<u8>> {
     let mut snapshots = Vec::new();
     for bits in LAYOUTS {
-        let filter = filter(bits, 400).expect("a filter");
+        let filter = filter(bits, 400);
         snapshots.push(filter.to_bytes());
         fill(&filter, 0..filter.max_capacity());
         snapshots.push(filter.to_bytes());
@@ -54,7 +54,7 @@ fn any_two_pieces_make_the_whole() {
 /// A snapshot has two passes if the filter doubles during the call.
 #[test]
 fn a_pass_that_was_cut_off_is_void() {
-    let filter = filter(13, 4_000).expect("a filter");
+    let filter = filter(13, 4_000);
     fill(&filter, 0..16_000);
     filter.finish_growth();
     let bytes = filter.to_bytes();

@@ -87,7 +87,7 @@ fn fail(filter: &CuckooFilter, failure: Failure, pieces: usize, depth: usize) ->
 fn all_fit_after(fail_all: impl Fn(&CuckooFilter, Failure) -> usize) {
     for bits in LAYOUTS {
         for failure in [Failure::Error, Failure::Panic] {
-            let filter = filter(bits, 5_000).expect("a filter");
+            let filter = filter(bits, 5_000);
             let capacity = filter.max_capacity();
             fill(&filter, 0..capacity / 2);
             let failed = fail_all(&filter, failure);

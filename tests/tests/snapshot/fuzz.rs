@@ -14,7 +14,7 @@ use std::{fs, sync::LazyLock};
 static SNAPSHOTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let mut snapshots = Vec::new();
     for bits in LAYOUTS {
-        let filter = filter(bits, 12).expect("a filter");
+        let filter = filter(bits, 12);
         snapshots.push(filter.to_bytes());
         fill(&filter, 0..12);
         snapshots.push(filter.to_bytes());

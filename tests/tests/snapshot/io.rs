@@ -5,7 +5,7 @@ use guira::{CuckooFilter, SnapshotError};
 use std::io::{self, BufReader, Read, Write};
 
 fn filled() -> CuckooFilter {
-    let filter = filter(15, 10_000).expect("a filter");
+    let filter = filter(15, 10_000);
     fill(&filter, 0..10_000);
     filter
 }
@@ -155,7 +155,7 @@ fn progress_can_be_observed() {
             Ok(())
         }
     }
-    let filter = filter(15, 1_000_000).expect("a filter");
+    let filter = filter(15, 1_000_000);
     let mut observed = Observed {
         written: 0,
         largest: 0,

@@ -24,7 +24,7 @@ struct Saved {
 }
 
 fn saved(bits: u32) -> Saved {
-    let seen = filter(bits, 500).expect("a filter");
+    let seen = filter(bits, 500);
     fill(&seen, 0..seen.max_capacity());
     Saved {
         name: "seen".into(),
@@ -134,7 +134,7 @@ fn another_key_is_refused() {
 
 #[test]
 fn another_seed_is_refused() {
-    let filter = filter(15, 20).expect("a filter");
+    let filter = filter(15, 20);
     let mut value = serde_json::to_value(&filter).expect("a value");
     assert_eq!(value[0], filter.hasher().seed());
     value[0] = 1.into();
@@ -210,7 +210,7 @@ fn a_claim_about_the_length_takes_no_memory() {
 /// no change of a byte, panics.
 #[test]
 fn damage_is_an_error() {
-    let bytes = postcard::to_stdvec(&filter(15, 20).expect("a filter")).expect("bytes");
+    let bytes = postcard::to_stdvec(&filter(15, 20)).expect("bytes");
     for length in 0..bytes.len() {
         let part = &bytes[..length];
         assert!(postcard::from_bytes::<CuckooFilter>(part).is_err());
@@ -224,7 +224,7 @@ fn damage_is_an_error() {
 
 #[test]
 fn errors_say_what_is_wrong() {
-    let filter = filter(15, 20).expect("a filter");
+    let filter = filter(15, 20);
     let text = serde_json::to_string(&filter).expect("text");
     let error = |text: &str| {
         let error = serde_json::from_str::<CuckooFilter>(text).expect_err("no filter");

@@ -1,28 +1,29 @@
 //! A filter of each layout, in each state of growth.
 
 use super::fields::PREFIXES;
-use guira::{BuildError, CuckooFilter, Prefer};
+use crate::common::filters::GROWABLE_BITS;
+use guira::{CuckooFilter, Prefer};
 
-/// The fingerprint sizes of the five fixed layouts, then the seven sizes in [`GROWABLE`].
+/// The fingerprint sizes of the five fixed layouts, then the seven sizes in [`GROWABLE_BITS`].
 pub(crate) const LAYOUTS: [u32; 12] = [10, 12, 15, 20, 30, 11, 13, 14, 18, 19, 27, 33];
-
-/// The fingerprint sizes of filters that can grow. No fixed layout has one of these sizes, so the
-/// size identifies the layout. The filters begin with 4, 4, 3, 3, 2, 2 and 1 slots.
-pub(crate) const GROWABLE: [u32; 7] = [11, 13, 14, 18, 19, 27, 33];
 
 /// A filter of the layout for `capacity` items. If the layout can grow, the filter has room for
 /// four times that number.
-pub(crate) fn filter(bits: u32, capacity: usize) -> Result<CuckooFilter, BuildError> {
+pub(crate) fn filter(bits: u32, capacity: usize) -> CuckooFilter {
+    that_grows(bits, capacity, 4)
+}
+
+/// A filter of the layout for `capacity` items. If the layout can grow, the filter has room for
+/// `times` that number.
+pub(crate) fn that_grows(bits: u32, capacity: usize, times: usize) -> CuckooFilter {
     assert!(LAYOUTS.contains(&bits));
-    let builder = CuckooFilter::builder()
-        .capacity(capacity)
-        .fingerprint_bits(bits)
-        .seed(0x5eed);
-    if GROWABLE.contains(&bits) {
-        builder.max_capacity(4 * capacity).build()
-    } else {
-        builder.build()
-    }
+    let builder = CuckooFilter::builder().capacity(capacity).seed(0x5eed);
+    let builder = builder.fingerprint_bits(bits);
+    let builder = match GROWABLE_BITS.contains(&bits) {
+        true => builder.max_capacity(times * capacity),
+        false => builder,
+    };
+    builder.build().expect("a filter")
 }
 
 /// The layouts of semi-sorted words, each with a rate at which it has the smallest table.
@@ -56,7 +57,7 @@ pub(crate) fn fill(filter: &CuckooFilter, items: std::ops::Range<usize>) -> usiz
 /// A small filter in the middle of the doubling after `level`, which contains the items below the
 /// returned number. `None` if the layout cannot grow.
 pub(crate) fn growing(bits: u32, level: u32) -> Option<(CuckooFilter, usize)> {
-    let filter = GROWABLE.contains(&bits).then(|| {
+    let filter = GROWABLE_BITS.contains(&bits).then(|| {
         let builder = CuckooFilter::builder().capacity(200).max_capacity(4_000);
         builder.fingerprint_bits(bits).seed(0x5eed).build()
     })?;

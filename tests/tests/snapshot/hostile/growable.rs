@@ -1,9 +1,10 @@
 //! Impossible words in snapshots of filters that can grow. docs/FORMAT.md describes the words.
 
 use super::{assert_word, grown, place, read};
+use crate::common::filters::GROWABLE_BITS;
 use crate::snapshot::common::{
     fields::{FINGERPRINT_BITS, LEVEL, WORDS, number, with},
-    layouts::{GROWABLE, fill, filter},
+    layouts::{fill, filter},
 };
 use guira::{CuckooFilter, SnapshotError};
 
@@ -37,9 +38,9 @@ fn word_with(level: u64, stored: u64) -> u64 {
 #[test]
 fn words_with_more_slots_than_their_level_has() {
     let mut unused = 0;
-    for bits in GROWABLE {
+    for bits in GROWABLE_BITS {
         let grown = grown(bits);
-        let not_grown = filter(bits, 1_000).expect("a filter").to_bytes();
+        let not_grown = filter(bits, 1_000).to_bytes();
         for bytes in [not_grown, grown] {
             let at = place(&bytes, 0, 5);
             let word = number(&bytes, at);
@@ -56,8 +57,8 @@ fn words_with_more_slots_than_their_level_has() {
 /// A slot whose fingerprint would become 0 at level 31.
 #[test]
 fn fingerprints_that_end_as_an_empty_slot() {
-    for bits in GROWABLE {
-        let bytes = filter(bits, 1_000).expect("a filter").to_bytes();
+    for bits in GROWABLE_BITS {
+        let bytes = filter(bits, 1_000).to_bytes();
         let first = first_level(&bytes);
         let at = place(&bytes, 0, 5);
         let levels = 31 - first;
@@ -91,7 +92,7 @@ fn fingerprints_that_end_as_an_empty_slot() {
 
 #[test]
 fn words_of_other_levels() {
-    for bits in GROWABLE {
+    for bits in GROWABLE_BITS {
         let bytes = grown(bits);
         let first = first_level(&bytes);
         let level = first + number(&bytes, LEVEL);
@@ -113,7 +114,7 @@ fn words_of_other_levels() {
         let changed = with(&bytes, place(&bytes, plane, 5), word_with(level - 1, 0));
         assert_word(&changed, 5, plane);
         // A level that has not begun in any word, and a level that the filter never had.
-        let bytes = filter(bits, 1_000).expect("a filter").to_bytes();
+        let bytes = filter(bits, 1_000).to_bytes();
         for other in (0..32).filter(|&other| other != first) {
             assert_word(&with(&bytes, WORDS, word_with(other, 0)), 0, 0);
         }
@@ -152,7 +153,7 @@ fn words_two_levels_apart() {
 /// A word in a plane that its bucket has not reached.
 #[test]
 fn words_in_planes_that_cannot_exist() {
-    let filter = filter(14, 1_000).expect("a filter");
+    let filter = filter(14, 1_000);
     let mut items = 0;
     while filter.stats().buckets_to_split == 0 {
         items += fill(&filter, items..items + 1);
