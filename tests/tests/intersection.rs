@@ -1,8 +1,9 @@
 //! An intersection leaves each item with the smaller of its two numbers of copies, and a difference
 //! leaves what the other filter lacks.
 
+use crate::common::combined::{Call, Wanted, assert_combined, insert_what_fits, items};
 use guira::{CuckooFilter, ExpiringFilter, MergeError, Prefer};
-use proptest::{collection::vec, prelude::*};
+use proptest::prelude::*;
 use std::{
     sync::atomic::{AtomicBool, Ordering},
     thread,
@@ -48,10 +49,6 @@ fn empty(kind: Kind, capacity: usize) -> CuckooFilter {
     .expect("a filter")
 }
 
-/// What an operation leaves of each item, by the numbers of copies in both filters.
-type Wanted = fn(usize, usize) -> usize;
-type Call = fn(&CuckooFilter, &CuckooFilter) -> Result<(), MergeError>;
-
 const CALLS: [(Call, Wanted); 2] = [
     (CuckooFilter::intersect_with, |here, there| here.min(there)),
     (CuckooFilter::difference_with, |here, there| {
@@ -64,32 +61,20 @@ proptest! {
     fn the_filter_has_what_the_oracle_says(
         kind in prop::sample::select(KINDS.as_slice()),
         capacity in 10..300_usize,
-        [here, there] in [(); 2].map(|()| vec(prop_oneof![0..8_u64, 0..2_000_u64], 0..300)),
+        [here, there] in [items(), items()],
         [finish_here, finish_there] in any::<[bool; 2]>(),
     ) {
         for (call, wanted) in CALLS {
             let [filter, other] = [(&here, finish_here), (&there, finish_there)].map(|(items, finish)| {
                 let filter = empty(kind, capacity);
-                for item in items {
-                    // Items that do not fit are left out.
-                    let _ = filter.insert(item);
-                }
+                insert_what_fits(&filter, items);
                 if finish {
                     filter.finish_growth();
                 }
                 filter
             });
-            // By class, because items of one class have one number.
-            let copies = |filter: &CuckooFilter| -> Vec<usize> {
-                (0..2_000_u64).map(|item| filter.count(&item)).collect()
-            };
-            let (before, of_other, digest) = (copies(&filter), copies(&other), other.digest());
-            call(&filter, &other).expect("compatible filters");
-            prop_assert_eq!(other.digest(), digest, "the other filter stays as it is");
-            let after = copies(&filter);
-            for item in 0..2_000 {
-                prop_assert_eq!(after[item], wanted(before[item], of_other[item]), "{}", item);
-            }
+            let combined = assert_combined(&filter, &other, 2_000, call, wanted);
+            combined.expect("compatible filters");
             let digest = filter.digest();
             call(&filter, &other).expect("compatible filters");
             prop_assert_eq!(filter.digest(), digest, "a repetition changes nothing");

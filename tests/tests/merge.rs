@@ -1,31 +1,26 @@
 //! A merge adds the copies of the other filter.
 
-use crate::common::stop::Stop;
+use crate::{
+    common::{
+        combined::{assert_combined, insert_what_fits, items},
+        filters::{BITS, GROWABLE_BITS},
+        stop::Stop,
+    },
+    snapshot::common::layouts::{LAYOUTS, that_grows},
+};
 use guira::{CuckooFilter, InsertError, MergeError, Mismatch};
-use proptest::{collection::vec, prelude::*};
+use proptest::prelude::*;
 use std::{
     hash::{BuildHasherDefault, DefaultHasher, RandomState},
+    ops::Add,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
 };
 
-/// The fingerprint sizes, each with a layout of its own.
-const FIXED: [u32; 5] = [10, 12, 15, 20, 30];
-/// The fingerprint sizes of filters that can grow. No fixed layout has one of these sizes, so the
-/// size identifies the layout.
-const GROWABLE: [u32; 7] = [11, 13, 14, 18, 19, 27, 33];
-
 /// An empty filter of the layout for `capacity` items. A filter that can grow has room for 16 times
 /// that number.
 fn empty(bits: u32, capacity: usize) -> CuckooFilter {
-    let builder = CuckooFilter::builder().capacity(capacity).seed(0x5eed);
-    let builder = builder.fingerprint_bits(bits);
-    let builder = if GROWABLE.contains(&bits) {
-        builder.max_capacity(16 * capacity)
-    } else {
-        builder
-    };
-    builder.build().expect("a filter")
+    that_grows(bits, capacity, 16)
 }
 
 fn filled(filter: CuckooFilter, items: impl Iterator<Item = u64>) -> CuckooFilter {
@@ -48,74 +43,37 @@ fn sweeping(bits: u32, level: u32) -> Option<(CuckooFilter, u64)> {
 }
 
 /// What a merge of two filters at rest must leave, whether or not it fails.
-fn assert_merged(
-    filter: &CuckooFilter,
-    other: &CuckooFilter,
-    items: impl Iterator<Item = u64> + Clone,
-) {
-    let copies = |filter: &CuckooFilter| -> Vec<usize> {
-        items.clone().map(|item| filter.count(&item)).collect()
-    };
-    let (before, of_other, len) = (copies(filter), copies(other), filter.len());
-    let digest = other.digest();
-    let merged = match filter.merge(other) {
-        Ok(()) => other.len(),
-        Err(MergeError::Insert { merged, error }) => {
-            let expected = [InsertError::Full, InsertError::TooManyCopies];
-            assert!(expected.contains(&error), "{error}");
-            assert!(merged < other.len(), "{merged} of {}", other.len());
-            merged
-        }
-        Err(error) => panic!("{error}"),
-    };
-    let whole = merged == other.len();
-    assert_eq!(filter.len(), len + merged, "one copy for each");
-    assert_eq!(other.digest(), digest, "the other filter stays as it is");
-    for (index, after) in copies(filter).into_iter().enumerate() {
-        let (least, most) = (before[index], before[index] + of_other[index]);
-        if whole {
-            assert_eq!(after, most, "a complete merge adds up the copies");
-        } else {
-            assert!(
-                (least..=most).contains(&after),
-                "nothing else comes or goes"
-            );
-        }
+fn assert_merged(filter: &CuckooFilter, other: &CuckooFilter, items: u64) {
+    let (len, of_other) = (filter.len(), other.len());
+    match assert_combined(filter, other, items, CuckooFilter::merge, usize::add) {
+        Ok(()) => assert_eq!(filter.len(), len + of_other, "one copy for each"),
+        Err(merged) => assert!(merged < of_other, "{merged} of {of_other}"),
     }
-}
-
-/// Items, some of them repeated. The filter has room for a part of them.
-fn items() -> impl Strategy<Value = Vec<u64>> {
-    vec(prop_oneof![0..8_u64, 0..2_000_u64], 0..300)
 }
 
 proptest! {
     #[test]
     fn copies_add_up(
-        bits in prop::sample::select([FIXED.as_slice(), &GROWABLE].concat()),
+        bits in prop::sample::select(&LAYOUTS[..]),
         // With less, a filter of 11 bits would have to start with too many bits.
         capacity in 10..300_usize,
         [here, there] in [items(), items()],
         finish in any::<bool>(),
     ) {
         let (filter, other) = (empty(bits, capacity), empty(bits, capacity));
-        for (filter, items) in [(&filter, &here), (&other, &there)] {
-            for item in items {
-                // Items that do not fit are left out.
-                let _ = filter.insert(item);
-            }
-        }
+        insert_what_fits(&filter, &here);
+        insert_what_fits(&other, &there);
         if finish {
             other.finish_growth();
         }
-        assert_merged(&filter, &other, 0..2_000);
+        assert_merged(&filter, &other, 2_000);
     }
 }
 
 #[test]
 fn filters_of_all_sizes_are_merged_into_each_other() {
     let mut deepest = 0;
-    for bits in GROWABLE {
+    for bits in GROWABLE_BITS {
         for (level, (grown, items)) in
             (0..).map_while(|level| Some((level, sweeping(bits, level)?)))
         {
@@ -124,13 +82,13 @@ fn filters_of_all_sizes_are_merged_into_each_other() {
             let small = || filled(empty(bits, 2_000), items..all);
             let wanted = filled(empty(bits, 2_000), 0..all).digest();
             let filter = small();
-            assert_merged(&filter, &grown, 0..all);
+            assert_merged(&filter, &grown, all);
             assert_eq!(filter.digest(), wanted);
             assert!(
                 filter.stats().doublings >= level,
                 "it has grown at least that far"
             );
-            assert_merged(&grown, &small(), 0..all);
+            assert_merged(&grown, &small(), all);
             assert_eq!(grown.digest(), wanted);
         }
     }
@@ -168,7 +126,7 @@ fn filters_of_other_capacities_are_merged() {
 /// The maximal capacity does not affect the place of an item either.
 #[test]
 fn filters_that_may_grow_differently_far_are_merged() {
-    for bits in GROWABLE {
+    for bits in GROWABLE_BITS {
         let other = empty(bits, 1_000);
         let levels = other.header()[LEVELS];
         // No filter ends with words of one slot, so those of 33 bits double six times at least.
@@ -380,7 +338,7 @@ fn merge_beside_a_writer(other: &CuckooFilter, once: &[u64], twice: &[u64]) {
 #[test]
 fn what_is_present_is_merged_beside_writers_of_both() {
     let (once, twice): (Vec<u64>, Vec<u64>) = ((0..8_000).collect(), (8_000..8_500).collect());
-    for bits in FIXED {
+    for bits in BITS {
         // The filter is so full that its writers relocate.
         let other = filled(empty(bits, 10_000), (0..8_500).chain(8_000..8_500));
         let (stop, before) = (AtomicBool::new(false), other.stats().relocations);

@@ -1,7 +1,11 @@
 //! A union leaves each item with the larger of its two numbers of copies.
 
-use guira::{CuckooFilter, ExpiringFilter, InsertError, MergeError, Prefer};
-use proptest::{collection::vec, prelude::*};
+use crate::{
+    common::combined::{assert_combined, insert_what_fits, items},
+    snapshot::common::layouts::that_grows,
+};
+use guira::{CuckooFilter, ExpiringFilter, MergeError, Prefer};
+use proptest::prelude::*;
 use std::{
     sync::atomic::{AtomicBool, Ordering},
     thread,
@@ -12,44 +16,15 @@ use std::{
 const LAYOUTS: [u32; 8] = [10, 12, 15, 20, 30, 11, 18, 27];
 
 fn empty(bits: u32, capacity: usize) -> CuckooFilter {
-    let builder = CuckooFilter::builder().capacity(capacity).seed(0x5eed);
-    let builder = builder.fingerprint_bits(bits);
-    match bits {
-        11 | 18 | 27 => builder.max_capacity(16 * capacity).build(),
-        _ => builder.build(),
-    }
-    .expect("a filter")
+    that_grows(bits, capacity, 16)
 }
 
 /// What a union of two filters at rest must leave, whether or not it fails.
 fn assert_united(filter: &CuckooFilter, other: &CuckooFilter, items: u64) {
-    let copies = |filter: &CuckooFilter| -> Vec<usize> {
-        (0..items).map(|item| filter.count(&item)).collect()
-    };
-    let (before, of_other, len) = (copies(filter), copies(other), filter.len());
-    let digest = other.digest();
-    let united = filter.union_with(other);
-    let after = copies(filter);
-    assert_eq!(other.digest(), digest, "the other filter stays as it is");
-    for (index, &count) in after.iter().enumerate() {
-        let wanted = before[index].max(of_other[index]);
-        match united {
-            Ok(()) => assert_eq!(count, wanted, "{index}"),
-            Err(_) => assert!((before[index]..=wanted).contains(&count), "{index}"),
-        }
-    }
-    match united {
-        Ok(()) => {
-            let digest = filter.digest();
-            assert_eq!(filter.union_with(other), Ok(()));
-            assert_eq!(filter.digest(), digest, "a repetition changes nothing");
-        }
-        Err(MergeError::Insert { merged, error }) => {
-            let expected = [InsertError::Full, InsertError::TooManyCopies];
-            assert!(expected.contains(&error), "{error}");
-            assert_eq!(filter.len(), len + merged);
-        }
-        Err(error) => panic!("{error}"),
+    if assert_combined(filter, other, items, CuckooFilter::union_with, usize::max).is_ok() {
+        let digest = filter.digest();
+        assert_eq!(filter.union_with(other), Ok(()));
+        assert_eq!(filter.digest(), digest, "a repetition changes nothing");
     }
 }
 
@@ -58,16 +33,12 @@ proptest! {
     fn the_larger_number_of_copies_stays(
         bits in prop::sample::select(LAYOUTS.as_slice()),
         capacity in 10..300_usize,
-        [here, there] in [(); 2].map(|()| vec(prop_oneof![0..8_u64, 0..2_000_u64], 0..300)),
+        [here, there] in [items(), items()],
         finish in any::<bool>(),
     ) {
         let (filter, other) = (empty(bits, capacity), empty(bits, capacity));
-        for (filter, items) in [(&filter, &here), (&other, &there)] {
-            for item in items {
-                // Items that do not fit are left out.
-                let _ = filter.insert(item);
-            }
-        }
+        insert_what_fits(&filter, &here);
+        insert_what_fits(&other, &there);
         if finish {
             other.finish_growth();
         }

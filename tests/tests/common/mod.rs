@@ -3,6 +3,7 @@
 pub(crate) mod batch;
 pub(crate) mod class_digest;
 pub(crate) mod classes;
+pub(crate) mod combined;
 pub(crate) mod distinct;
 pub(crate) mod event;
 pub(crate) mod example;
