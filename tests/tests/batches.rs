@@ -1,10 +1,12 @@
 //! Batches by hash and by item, and `Extend`, give the results of single calls in order.
 
-use guira::{BatchError, CuckooFilter, Hashed, InsertError};
-use std::panic::{self, AssertUnwindSafe};
+pub(crate) mod three;
 
-/// Two groups of items that are looked up together, and a part of a third.
-const ITEMS: usize = 75;
+use guira::{CuckooFilter, Forever, InsertError};
+use three::{
+    ITEMS, Three, assert_batches_want_a_result_each, assert_ends_at_the_first_error,
+    assert_lookups_end, hashes,
+};
 
 fn filter(capacity: usize) -> CuckooFilter {
     let builder = CuckooFilter::builder().capacity(capacity).seed(1);
@@ -16,82 +18,36 @@ fn items() -> Vec<u64> {
     (0..ITEMS as u64).map(|item| item * item % 31).collect()
 }
 
-fn hashes(filter: &CuckooFilter, items: &[u64]) -> Vec<Hashed> {
-    let hash = |item| filter.hash_of(item);
-    items.iter().map(hash).collect()
+fn three() -> Three<Forever> {
+    Three::new(|| filter(1_000), CuckooFilter::to_bytes)
 }
 
 #[test]
 fn a_batch_of_hashes_is_one_of_their_items() {
-    let (by_item, by_hash) = (filter(1_000), filter(1_000));
-    let items = items();
-    let hashes = hashes(&by_item, &items);
-    by_item.insert_batch(&items).expect("room");
-    by_hash.insert_batch(&hashes).expect("room");
-    assert_eq!(by_hash.len(), ITEMS);
-    assert_eq!(by_hash.to_bytes(), by_item.to_bytes());
-
-    let mut removed = [[false; ITEMS]; 2];
-    by_item.remove_batch(&items[..50], &mut removed[0][..50]);
-    by_hash.remove_batch(&hashes[..50], &mut removed[1][..50]);
-    assert_eq!(removed[0], removed[1]);
-    assert!(removed[0][..50].iter().all(|&removed| removed));
-    assert_eq!(by_hash.to_bytes(), by_item.to_bytes());
-
-    let mut found = [[false; ITEMS]; 2];
-    by_item.contains_batch(&items, &mut found[0]);
-    by_hash.contains_batch(&hashes, &mut found[1]);
-    assert_eq!(found[0], found[1]);
-    let one_by_one: Vec<bool> = items.iter().map(|item| by_item.contains(item)).collect();
-    assert_eq!(found[0][..], one_by_one);
-    assert!(one_by_one.contains(&true) && one_by_one.contains(&false));
+    let (three, items) = (three(), items());
+    three.insert(&items);
+    assert_eq!(three.by_hash.len(), ITEMS);
+    assert_eq!(three.remove(&items[..50]), [true; 50]);
+    let found = three.contains(&items);
+    assert!(found.contains(&true) && found.contains(&false));
 }
 
 #[test]
 fn a_unique_batch_adds_each_item_once() {
-    let (one_by_one, by_item, by_hash) = (filter(1_000), filter(1_000), filter(1_000));
-    let items = items();
-    for filter in [&one_by_one, &by_item, &by_hash] {
-        filter.insert(&items[3]).expect("room");
-    }
-    let expected: Vec<bool> = items
-        .iter()
-        .map(|item| one_by_one.insert_unique(item).expect("room"))
-        .collect();
-    let mut inserted = [[false; ITEMS]; 2];
-    by_item
-        .insert_unique_batch(&items, &mut inserted[0])
-        .expect("room");
-    by_hash
-        .insert_unique_batch(&hashes(&by_hash, &items), &mut inserted[1])
-        .expect("room");
-    for inserted in inserted {
-        assert_eq!(inserted[..], expected);
-    }
-    assert!(!expected[3] && expected[4]);
-    assert_eq!(by_item.len(), one_by_one.len());
-    assert!(items.iter().all(|item| by_item.count(item) == 1));
-    assert_eq!(by_item.to_bytes(), one_by_one.to_bytes());
-    assert_eq!(by_hash.to_bytes(), one_by_one.to_bytes());
+    let (three, items) = (three(), items());
+    three.insert(&items[3..4]);
+    let inserted = three.insert_unique(&items);
+    assert!(!inserted[3] && inserted[4]);
+    assert_eq!(three.by_item.len(), three.singly.len());
+    assert!(items.iter().all(|item| three.by_item.count(item) == 1));
 }
 
-/// All items before the error are decided. From it on, neither the filter nor `inserted` changes.
 #[test]
 fn a_unique_batch_ends_at_the_first_error() {
     let items: Vec<u64> = (0..1_000).collect();
     let filter = filter(100);
-    let mut inserted = vec![true; items.len()];
-    filter.insert(&items[2]).expect("room");
-    let error = filter.insert_unique_batch(&items, &mut inserted);
-    let BatchError { index, error, .. } = error.expect_err("more items than slots");
-    assert_eq!(error, InsertError::Full);
-    assert!((100..1_000).contains(&index), "{index}");
-    assert!(!inserted[2]);
-    let added = inserted[..index].iter().filter(|&&added| added).count();
-    assert_eq!(filter.len(), 1 + added);
-    assert!(items[..index].iter().all(|item| filter.contains(item)));
-    assert!(inserted[index..].iter().all(|&inserted| inserted));
-    assert_eq!(filter.insert_unique(&items[index]), Err(InsertError::Full));
+    let unique = CuckooFilter::insert_unique_batch;
+    let index = assert_ends_at_the_first_error(&filter, &items, unique);
 
     // The next batch ends at its first item, so its results do not change either.
     let mut again = [false, true];
@@ -103,19 +59,7 @@ fn a_unique_batch_ends_at_the_first_error() {
 
 #[test]
 fn each_batch_wants_a_result_for_each_item() {
-    let filter = filter(10);
-    let panics = |operation: &dyn Fn(&mut [bool])| {
-        [1, 3].iter().all(|&results| {
-            let run = || operation(&mut vec![false; results]);
-            panic::catch_unwind(AssertUnwindSafe(run)).is_err()
-        })
-    };
-    assert!(panics(&|results| filter.contains_batch(&[1, 2], results)));
-    assert!(panics(&|results| filter.remove_batch(&[1, 2], results)));
-    assert!(panics(&|results| {
-        let _ = filter.insert_unique_batch(&[1, 2], results);
-    }));
-    assert!(filter.is_empty());
+    assert_batches_want_a_result_each(&filter(10));
 }
 
 #[test]
@@ -188,16 +132,7 @@ fn an_iterator_of_lookups_answers_as_they_would_one_by_one() {
 
 #[test]
 fn an_iterator_of_lookups_says_how_many_are_left_and_ends() {
-    let filter = filter(100);
-    let mut answers = filter.contains_iter(0..100_u64);
-    for left in (1..=100).rev() {
-        assert_eq!(answers.size_hint(), (left, Some(left)));
-        assert_eq!(answers.next(), Some(false));
-    }
-    assert_eq!(answers.size_hint(), (0, Some(0)));
-    for _ in 0..3 {
-        assert_eq!(answers.next(), None);
-    }
+    assert_lookups_end(&filter(100));
 }
 
 /// The iterator reads a bounded number of items ahead, and none before the first call of `next`.

@@ -1,14 +1,12 @@
 //! Batches and iterators of an expiring filter give the results of single calls in order: by item
 //! and by hash, in each epoch.
 
-use guira::{BatchError, ExpiringFilter, Hashed, InsertError};
-use std::{
-    panic::{self, AssertUnwindSafe},
-    time::Duration,
+use crate::batches::three::{
+    Batch, ITEMS, Three, agree, assert_batches_want_a_result_each, assert_ends_at_the_first_error,
+    assert_lookups_end, assert_wants_a_result_each, hashes,
 };
-
-/// Two groups of items that are in the pipeline together, and a part of a third.
-const ITEMS: usize = 75;
+use guira::{Expiring, ExpiringFilter, InsertError};
+use std::time::Duration;
 
 /// The fingerprint sizes, each with a layout of its own.
 const BITS: [u32; 4] = [9, 11, 16, 26];
@@ -27,108 +25,16 @@ fn items() -> Vec<u64> {
     (0..ITEMS as u64).map(|item| item * 7 % 38).collect()
 }
 
-fn hashes(filter: &ExpiringFilter, items: &[u64]) -> Vec<Hashed> {
-    let hash = |item| filter.hash_of(item);
-    items.iter().map(hash).collect()
+fn three(bits: u32) -> Three<Expiring> {
+    let bytes = |filter: &ExpiringFilter| filter.to_bytes_at(|| Duration::ZERO);
+    Three::new(|| filter(bits, 1_000), bytes)
 }
 
-/// The results of a batch of `length` items.
-fn answers(length: usize, batch: impl FnOnce(&mut [bool])) -> Vec<bool> {
-    let mut answers = vec![false; length];
-    batch(&mut answers);
-    answers
-}
-
-/// [`Three::agree`], whose batches of items and of hashes are one expression of two types.
-macro_rules! agree {
-    ($three:expr, $items:expr, $single:expr, |$filter:ident, $many:ident, $answers:ident| $batch:expr) => {
-        $three.agree(
-            $items,
-            $single,
-            |$filter, $many, $answers| $batch,
-            |$filter, $many, $answers| $batch,
-        )
-    };
-}
-
-/// Three filters with the same seed: for single calls, batches of items and batches of hashes.
-struct Three {
-    singly: ExpiringFilter,
-    by_item: ExpiringFilter,
-    by_hash: ExpiringFilter,
-}
-
-impl Three {
-    fn new(bits: u32) -> Self {
-        let [singly, by_item, by_hash] = [(); 3].map(|()| filter(bits, 1_000));
-        Self {
-            singly,
-            by_item,
-            by_hash,
-        }
-    }
-
-    fn all(&self) -> [&ExpiringFilter; 3] {
-        [&self.singly, &self.by_item, &self.by_hash]
-    }
-
+impl Three<Expiring> {
     fn advance(&self) {
         for filter in self.all() {
             assert!(filter.advance(), "no other thread begins epochs");
         }
-    }
-
-    /// Performs one operation on all three filters, and returns the result, which must be the same
-    /// for all.
-    fn agree(
-        &self,
-        items: &[u64],
-        single: impl Fn(&ExpiringFilter, &u64) -> bool,
-        by_item: impl Fn(&ExpiringFilter, &[u64], &mut [bool]),
-        by_hash: impl Fn(&ExpiringFilter, &[Hashed], &mut [bool]),
-    ) -> Vec<bool> {
-        let hashes = hashes(&self.by_hash, items);
-        let expected: Vec<bool> = items
-            .iter()
-            .map(|item| single(&self.singly, item))
-            .collect();
-        let [items, hashes] = [
-            answers(items.len(), |answers| {
-                by_item(&self.by_item, items, answers)
-            }),
-            answers(items.len(), |answers| {
-                by_hash(&self.by_hash, &hashes, answers);
-            }),
-        ];
-        assert_eq!(items, expected, "by item");
-        assert_eq!(hashes, expected, "by hash");
-        let [singly, by_item, by_hash] = self
-            .all()
-            .map(|filter| filter.to_bytes_at(|| Duration::ZERO));
-        assert!(singly == by_item && singly == by_hash, "the filters differ");
-        expected
-    }
-
-    fn insert(&self, items: &[u64]) {
-        agree!(
-            self,
-            items,
-            |filter, item| filter.insert(item).is_ok(),
-            |filter, items, answers| {
-                answers.fill(filter.insert_batch(items).is_ok());
-            }
-        );
-    }
-
-    fn insert_unique(&self, items: &[u64]) -> Vec<bool> {
-        agree!(
-            self,
-            items,
-            |filter, item| filter.insert_unique(item).expect("room"),
-            |filter, items, first| {
-                filter.insert_unique_batch(items, first).expect("room");
-            }
-        )
     }
 
     fn insert_or_refresh(&self, items: &[u64]) -> Vec<bool> {
@@ -153,34 +59,12 @@ impl Three {
             }
         )
     }
-
-    fn remove(&self, items: &[u64]) -> Vec<bool> {
-        agree!(
-            self,
-            items,
-            |filter, item| filter.remove(item),
-            |filter, items, removed| {
-                filter.remove_batch(items, removed);
-            }
-        )
-    }
-
-    fn contains(&self, items: &[u64]) -> Vec<bool> {
-        agree!(
-            self,
-            items,
-            |filter, item| filter.contains(item),
-            |filter, items, found| {
-                filter.contains_batch(items, found);
-            }
-        )
-    }
 }
 
 #[test]
 fn inserts_add_a_copy_of_the_current_epoch() {
     for bits in BITS {
-        let (three, items) = (Three::new(bits), items());
+        let (three, items) = (three(bits), items());
         three.insert(&items[..38]);
         assert_eq!(three.singly.len(), 38);
         three.advance();
@@ -192,7 +76,7 @@ fn inserts_add_a_copy_of_the_current_epoch() {
 #[test]
 fn unique_inserts_add_what_is_absent_or_has_expired() {
     for bits in BITS {
-        let (three, items) = (Three::new(bits), items());
+        let (three, items) = (three(bits), items());
         three.insert(&items[3..4]);
         let first = three.insert_unique(&items);
         assert!(!first[3] && first[4], "{bits} bits");
@@ -209,7 +93,7 @@ fn unique_inserts_add_what_is_absent_or_has_expired() {
 #[test]
 fn inserts_or_refreshes_keep_an_item_once_and_for_its_whole_time() {
     for bits in BITS {
-        let (three, items) = (Three::new(bits), items());
+        let (three, items) = (three(bits), items());
         three.insert(&items[3..4]);
         let first = three.insert_or_refresh(&items);
         assert!(!first[3] && first[4], "{bits} bits");
@@ -226,7 +110,7 @@ fn inserts_or_refreshes_keep_an_item_once_and_for_its_whole_time() {
 #[test]
 fn refreshes_reset_the_time_of_what_is_present() {
     for bits in BITS {
-        let (three, items) = (Three::new(bits), items());
+        let (three, items) = (three(bits), items());
         let (present, absent) = ([items[0], items[1]], items[2]);
         three.insert(&present);
         for _ in 0..2 * EPOCHS {
@@ -243,7 +127,7 @@ fn refreshes_reset_the_time_of_what_is_present() {
 #[test]
 fn removes_take_one_copy_each_until_none_is_left() {
     for bits in BITS {
-        let (three, items) = (Three::new(bits), items());
+        let (three, items) = (three(bits), items());
         three.insert(&items[..38]);
         three.advance();
         three.insert(&items[38..]);
@@ -258,7 +142,7 @@ fn removes_take_one_copy_each_until_none_is_left() {
 #[test]
 fn lookups_find_what_is_live() {
     for bits in BITS {
-        let three = Three::new(bits);
+        let three = three(bits);
         let [early, late]: [Vec<u64>; 2] = [0, 150].map(|first| (first..300).step_by(3).collect());
         three.insert(&early);
         (0..EPOCHS).for_each(|_| three.advance());
@@ -281,15 +165,7 @@ fn lookups_find_what_is_live() {
 
 #[test]
 fn an_iterator_of_lookups_says_how_many_are_left_and_ends() {
-    let filter = filter(16, 100);
-    let mut found = filter.contains_iter(0..100_u64);
-    for left in (1..=100).rev() {
-        assert_eq!(found.size_hint(), (left, Some(left)));
-        assert_eq!(found.next(), Some(false));
-    }
-    for _ in 0..3 {
-        assert_eq!(found.next(), None);
-    }
+    assert_lookups_end(&filter(16, 100));
 }
 
 /// A lookup reads the epoch when its result is computed, not when the iterator is created.
@@ -306,11 +182,9 @@ fn an_iterator_of_lookups_sees_epochs_that_begin() {
     assert!(live < 32, "{live} of dead items");
 }
 
-/// All items before the error are decided. From it on, neither the filter nor the results change.
 #[test]
 fn a_batch_ends_at_the_first_error() {
-    type Batch = fn(&ExpiringFilter, &[u64], &mut [bool]) -> Result<(), BatchError>;
-    let batches: [Batch; 4] = [
+    let batches: [Batch<Expiring>; 4] = [
         ExpiringFilter::insert_unique_batch,
         ExpiringFilter::insert_or_refresh_batch,
         |filter, items, first| filter.insert_unique_batch(&hashes(filter, items), first),
@@ -318,18 +192,7 @@ fn a_batch_ends_at_the_first_error() {
     ];
     let items: Vec<u64> = (0..2_000).collect();
     for batch in batches {
-        let filter = filter(16, 100);
-        filter.insert(&items[2]).expect("room");
-        let mut first = vec![true; items.len()];
-        let BatchError { index, error, .. } =
-            batch(&filter, &items, &mut first).expect_err("more items than slots");
-        assert_eq!(error, InsertError::Full);
-        assert!((100..2_000).contains(&index), "{index}");
-        assert!(!first[2] && first[index..].iter().all(|&first| first));
-        let added = first[..index].iter().filter(|&&first| first).count();
-        assert_eq!(filter.len(), 1 + added);
-        assert!(items[..index].iter().all(|item| filter.contains(item)));
-        assert_eq!(filter.insert_unique(&items[index]), Err(InsertError::Full));
+        assert_ends_at_the_first_error(&filter(16, 100), &items, batch);
     }
     for by_hash in [false, true] {
         let filter = filter(16, 100);
@@ -348,28 +211,15 @@ fn a_batch_ends_at_the_first_error() {
 #[test]
 fn each_batch_wants_a_result_for_each_item() {
     let filter = filter(16, 10);
-    let panics = |operation: &dyn Fn(&[u64], &mut [bool])| {
-        [1, 3].iter().all(|&results| {
-            let run = || operation(&[1, 2], &mut vec![false; results]);
-            panic::catch_unwind(AssertUnwindSafe(run)).is_err()
-        })
-    };
-    assert!(panics(&|items, results| {
-        filter.contains_batch(items, results);
-    }));
-    assert!(panics(&|items, results| {
-        filter.remove_batch(items, results);
-    }));
-    type Batch = fn(&ExpiringFilter, &[u64], &mut [bool]) -> Result<(), BatchError>;
-    let batches: [Batch; 3] = [
-        ExpiringFilter::insert_unique_batch,
+    assert_batches_want_a_result_each(&filter);
+    let batches: [Batch<Expiring>; 2] = [
         ExpiringFilter::insert_or_refresh_batch,
         ExpiringFilter::refresh_batch,
     ];
     for batch in batches {
-        assert!(panics(&|items, results| {
+        assert_wants_a_result_each(|items, results| {
             let _ = batch(&filter, items, results);
-        }));
+        });
     }
     assert!(filter.is_empty());
 }
