@@ -1,6 +1,10 @@
 //! A header describes an empty filter, and no other bytes are accepted as a header.
 
-use crate::snapshot::common::layouts::{LAYOUTS, filter};
+use crate::snapshot::common::{
+    damaged::{assert_flipped_bits_are_refused, assert_other_lengths_are_refused},
+    fields::{BUCKETS, PROBE, with, with_byte},
+    layouts::{LAYOUTS, filter},
+};
 use guira::{CuckooFilter, SnapshotError};
 use proptest::{collection::vec, prelude::*};
 use std::{
@@ -8,9 +12,7 @@ use std::{
     hash::{BuildHasherDefault, DefaultHasher},
 };
 
-/// The position of the number of buckets, by docs/FORMAT.md.
-const BUCKETS: usize = 16;
-const PROBE: usize = 48;
+/// The position of the checksum, by docs/FORMAT.md.
 const CHECKSUM: usize = 64;
 
 fn with_right_checksum(mut header: Vec<u8>) -> Vec<u8> {
@@ -114,42 +116,26 @@ fn another_hasher_must_be_the_same() {
     );
 }
 
+fn restore(bytes: &[u8]) -> Result<CuckooFilter, SnapshotError> {
+    CuckooFilter::from_header(bytes, 1 << 20)
+}
+
 #[test]
 fn every_flipped_bit_is_noticed() {
     for bits in LAYOUTS {
-        let header = filter(bits, 100).header();
-        for bit in 0..8 * header.len() {
-            let mut header = header;
-            header[bit / 8] ^= 1 << (bit % 8);
-            let refused = CuckooFilter::from_header(&header, 1 << 20);
-            assert!(refused.is_err(), "bit {bit}");
-        }
+        assert_flipped_bits_are_refused(&filter(bits, 100).header(), restore);
     }
 }
 
 #[test]
 fn a_header_of_another_length_is_none() {
-    let header = filter(15, 100).header();
-    for length in 0..header.len() {
-        let refused = CuckooFilter::from_header(&header[..length], 1 << 20);
-        assert!(matches!(refused, Err(SnapshotError::Truncated)), "{length}");
-    }
-    let longer = [&header[..], &[0; 3]].concat();
-    let refused = CuckooFilter::from_header(&longer, 1 << 20);
-    assert!(matches!(
-        refused,
-        Err(SnapshotError::TrailingBytes { count: 3 })
-    ));
+    assert_other_lengths_are_refused(&filter(15, 100).header(), restore);
 }
 
 #[test]
 fn what_is_wrong_is_named() {
     let good = filter(15, 100).header().to_vec();
-    let error = |at: usize, byte: u8| {
-        let mut bytes = good.clone();
-        bytes[at] = byte;
-        CuckooFilter::from_header(&with_right_checksum(bytes), 1 << 20).expect_err("damaged")
-    };
+    let error = |at: usize, byte: u8| restore(&with_byte(&good, at, byte)).expect_err("damaged");
     assert!(matches!(error(0, b'G'), SnapshotError::Magic));
     assert!(matches!(
         error(8, 1),
@@ -207,7 +193,7 @@ fn what_is_wrong_is_named() {
 
     let mut bytes = good.clone();
     bytes[CHECKSUM] ^= 1;
-    let refused = CuckooFilter::from_header(&bytes, 1 << 20).expect_err("damaged");
+    let refused = restore(&bytes).expect_err("damaged");
     assert!(
         matches!(refused, SnapshotError::Checksum { .. }),
         "{refused}"
@@ -237,9 +223,7 @@ fn a_header_gets_no_more_memory_than_the_caller_allows() {
 #[cfg(target_pointer_width = "64")]
 #[test]
 fn a_header_that_asks_for_32_gib_gets_nothing() {
-    let mut header = filter(15, 100).header().to_vec();
-    header[BUCKETS..BUCKETS + 8].copy_from_slice(&(1_u64 << 32).to_le_bytes());
-    let header = with_right_checksum(header);
+    let header = with(&filter(15, 100).header(), BUCKETS, 1 << 32);
     let refused = CuckooFilter::from_header(&header, 1 << 30).expect_err("too large");
     assert!(
         matches!(refused, SnapshotError::TooLarge { asked, allowed: 0x4000_0000 } if asked == 1 << 35),

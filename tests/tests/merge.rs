@@ -6,7 +6,10 @@ use crate::{
         filters::{BITS, GROWABLE_BITS},
         stop::Stop,
     },
-    snapshot::common::layouts::{LAYOUTS, that_grows},
+    snapshot::common::{
+        fields::{LEVELS, MAX_CAPACITY, with, with_byte},
+        layouts::{LAYOUTS, that_grows},
+    },
 };
 use guira::{CuckooFilter, InsertError, MergeError, Mismatch};
 use proptest::prelude::*;
@@ -97,16 +100,10 @@ fn filters_of_all_sizes_are_merged_into_each_other() {
 
 /// An empty filter like `other`, except for one byte of its header and the maximal capacity.
 fn like(other: &CuckooFilter, (at, byte): (usize, u8), max_capacity: u64) -> CuckooFilter {
-    let mut header = other.header();
-    // The positions are those of docs/FORMAT.md.
-    header[at] = byte;
-    header[32..40].copy_from_slice(&max_capacity.to_le_bytes());
-    let sum = crc32fast::hash(&header[..64]);
-    header[64..].copy_from_slice(&sum.to_le_bytes());
+    let header = with_byte(&other.header(), at, byte);
+    let header = with(&header, MAX_CAPACITY, max_capacity);
     CuckooFilter::from_header(&header, 1 << 20).expect("a header")
 }
-
-const LEVELS: usize = 14;
 
 /// The requested capacity does not affect the place of an item.
 #[test]

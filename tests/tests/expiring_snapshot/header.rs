@@ -1,6 +1,10 @@
 //! A header is an empty filter in a few bytes.
 
 use super::{LAYOUTS, TTL, aged, epochs};
+use crate::snapshot::common::{
+    damaged::{assert_flipped_bits_are_refused, assert_other_lengths_are_refused},
+    fields::with_byte,
+};
 use guira::{ExpiringFilter, SnapshotError};
 use std::{hash::RandomState, time::Duration};
 
@@ -52,33 +56,16 @@ fn another_hasher_must_be_the_same() {
 fn every_flipped_bit_and_every_other_length_is_noticed() {
     let (filter, _) = aged(16, 3);
     let header = filter.header();
-    for bit in 0..8 * BYTES {
-        let mut changed = header;
-        changed[bit / 8] ^= 1 << (bit % 8);
-        assert!(
-            ExpiringFilter::from_header(&changed, 1 << 20).is_err(),
-            "{bit}"
-        );
-    }
-    for length in 0..BYTES {
-        let cut = ExpiringFilter::from_header(&header[..length], 1 << 20);
-        assert!(matches!(cut, Err(SnapshotError::Truncated)), "{length}");
-    }
-    let longer = [&header[..], &[0]].concat();
-    let longer = ExpiringFilter::from_header(&longer, 1 << 20);
-    assert!(matches!(
-        longer,
-        Err(SnapshotError::TrailingBytes { count: 1 })
-    ));
+    let restore = |bytes: &[u8]| ExpiringFilter::from_header(bytes, 1 << 20);
+    assert_flipped_bits_are_refused(&header, restore);
+    assert_other_lengths_are_refused(&header, restore);
 }
 
 #[test]
 fn what_is_wrong_is_named() {
     let (filter, _) = aged(16, 3);
     let with = |at: usize, byte: u8| {
-        let mut header = filter.header();
-        header[at] = byte;
-        super::works::fix_checksum(&mut header);
+        let header = with_byte(&filter.header(), at, byte);
         ExpiringFilter::from_header(&header, 1 << 20).expect_err("it is wrong")
     };
     assert!(matches!(with(0, 0), SnapshotError::Magic));

@@ -9,12 +9,20 @@ mod restarts;
 mod serde;
 mod works;
 
-use crate::common::stop::Stop;
+use crate::{
+    common::stop::Stop,
+    snapshot::common::{
+        damaged::{
+            assert_corpus_keeps_to_the_law, assert_flipped_bits_are_refused,
+            assert_other_lengths_are_refused, corpus,
+        },
+        fields::with,
+    },
+};
 use guira::{ExpiringFilter, InsertError, SnapshotError};
 use proptest::prelude::*;
 use std::{
     fs,
-    path::Path,
     sync::{
         LazyLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -196,30 +204,14 @@ static SNAPSHOTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
 #[test]
 fn every_truncation_and_every_flipped_bit_is_refused() {
     for bytes in &*SNAPSHOTS {
-        for length in 0..bytes.len() {
-            let cut = ExpiringFilter::from_bytes(&bytes[..length]);
-            assert!(matches!(cut, Err(SnapshotError::Truncated)), "{length}");
-        }
-        let longer = ExpiringFilter::from_bytes(&[bytes, &[0; 3][..]].concat());
-        assert!(matches!(
-            longer,
-            Err(SnapshotError::TrailingBytes { count: 3 })
-        ));
-        let mut bytes = bytes.clone();
-        for bit in 0..8 * bytes.len() {
-            bytes[bit / 8] ^= 1 << (bit % 8);
-            assert!(ExpiringFilter::from_bytes(&bytes).is_err(), "bit {bit}");
-            bytes[bit / 8] ^= 1 << (bit % 8);
-        }
+        assert_other_lengths_are_refused(bytes, ExpiringFilter::from_bytes);
+        assert_flipped_bits_are_refused(bytes, ExpiringFilter::from_bytes);
     }
 }
 
 /// The error for the snapshot `bytes` with this number at this position.
 fn with_number(bytes: &[u8], at: usize, number: u64) -> SnapshotError {
-    let mut bytes = bytes.to_vec();
-    bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
-    fix_checksum(&mut bytes);
-    ExpiringFilter::from_bytes(&bytes).expect_err("impossible")
+    ExpiringFilter::from_bytes(&with(bytes, at, number)).expect_err("impossible")
 }
 
 #[test]
@@ -350,20 +342,14 @@ fn a_filter_of_the_last_epoch_has_snapshots() {
 
 #[test]
 fn the_corpus_keeps_to_the_law() {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/expiring_decode");
     if std::env::var_os("GUIRA_MAKE_CORPUS").is_some() {
+        let corpus = corpus("expiring_decode");
         fs::create_dir_all(&corpus).expect("a directory");
         for (number, bytes) in SNAPSHOTS.iter().enumerate() {
             fs::write(corpus.join(format!("snapshot-{number:02}")), bytes).expect("a new file");
         }
     }
-    let (mut inputs, mut accepted) = (0, 0);
-    for entry in fs::read_dir(corpus).expect("the corpus is in the repository") {
-        let bytes = fs::read(entry.expect("a file").path()).expect("a file");
-        inputs += 1;
-        accepted += usize::from(check(&bytes));
-    }
-    assert!(inputs >= 20 && accepted >= 20, "{accepted} of {inputs}");
+    assert_corpus_keeps_to_the_law("expiring_decode", check);
 }
 
 proptest! {

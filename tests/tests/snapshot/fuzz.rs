@@ -2,13 +2,14 @@
 //! typed error or a filter that works.
 
 use super::common::{
+    damaged::assert_corpus_keeps_to_the_law,
     fields::fix_checksum,
     layouts::{LAYOUTS, SEMI_SORTED, fill, filter, growing, semi_sorted},
     works::{assert_works, check},
 };
 use guira::CuckooFilter;
 use proptest::prelude::*;
-use std::{fs, sync::LazyLock};
+use std::sync::LazyLock;
 
 /// Small snapshots of all layouts: empty, full, during a doubling, and fully grown.
 static SNAPSHOTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
@@ -93,17 +94,7 @@ fn apply(change: &Change, bytes: &mut Vec<u8>) {
 /// Checks the initial inputs of the fuzzer.
 #[test]
 fn the_corpus_keeps_to_the_law() {
-    let corpus = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../fuzz/corpus/snapshot_decode"
-    );
-    let (mut inputs, mut accepted) = (0, 0);
-    for entry in fs::read_dir(corpus).expect("the corpus is in the repository") {
-        let bytes = fs::read(entry.expect("a file").path()).expect("a file");
-        inputs += 1;
-        accepted += u32::from(check(&bytes));
-    }
-    assert!(inputs >= 20 && accepted >= 20, "{accepted} of {inputs}");
+    assert_corpus_keeps_to_the_law("snapshot_decode", check);
 }
 
 proptest! {

@@ -4,6 +4,7 @@
 
 pub(crate) mod common {
     pub(crate) mod allocated;
+    pub(crate) mod damaged;
     pub(crate) mod fields;
     pub(crate) mod layouts;
     pub(crate) mod pieces;
