@@ -1,7 +1,10 @@
 //! For any input, the decoders of the library need memory and time in proportion to its length. The
 //! search and the printed table come from `guira-hostile`.
 
-use guira::{CuckooFilter, ExpiringFilter, ExpiringSnapshotDecoder, Prefer, SnapshotDecoder};
+use guira::{
+    CuckooFilter, Expiring, ExpiringFilter, Filter, FilterDecoder, Forever, Lifetime, Prefer,
+    SeededState, SnapshotDecoder,
+};
 use guira_hostile::{Counting, HEAD, Target, fix_checksum, measure, rounds, search};
 use std::time::Duration;
 
@@ -54,51 +57,40 @@ fn expiring_seeds() -> Vec<Vec<u8>> {
     snapshots
 }
 
-/// Feeds pieces of `$size` bytes.
-macro_rules! feed {
-    ($decoder:ty, $bytes:expr, $size:expr) => {{
-        let mut decoder = <$decoder>::new(LIMIT);
-        let mut pieces = $bytes.chunks($size);
-        pieces.all(|piece| decoder.feed(piece).is_ok()) && decoder.finish().is_ok()
-    }};
+/// Feeds pieces of `size` bytes.
+fn feed<T: Lifetime>(bytes: &[u8], size: usize) -> bool {
+    let mut decoder = FilterDecoder::<T>::new(LIMIT);
+    let mut pieces = bytes.chunks(size);
+    pieces.all(|piece| decoder.feed(piece).is_ok()) && decoder.finish().is_ok()
+}
+
+type Decode = fn(&[u8]) -> bool;
+
+/// The decoders of one kind of filter, by the names of that filter and of the decoder of pieces.
+fn decoders<T: Lifetime>(filter: &str, pieces: &str) -> [(String, Decode); 4] {
+    let from_bytes = |bytes: &[u8]| Filter::<SeededState, T>::from_bytes(bytes).is_ok();
+    let read_from = |bytes: &[u8]| Filter::<SeededState, T>::read_from(bytes).is_ok();
+    [
+        (format!("`{filter}::from_bytes`"), from_bytes),
+        (format!("`{filter}::read_from`"), read_from),
+        (format!("`{pieces}`, 100 bytes at a time"), |bytes| {
+            feed::<T>(bytes, 100)
+        }),
+        (format!("`{pieces}`, 4 KiB at a time"), |bytes| {
+            feed::<T>(bytes, 4096)
+        }),
+    ]
 }
 
 #[test]
 fn no_bytes_cost_more_than_their_number_justifies() {
-    type Decode = fn(&[u8]) -> bool;
-    let plain: [(&str, Decode); 4] = [
-        ("`CuckooFilter::from_bytes`", |bytes| {
-            CuckooFilter::from_bytes(bytes).is_ok()
-        }),
-        ("`CuckooFilter::read_from`", |bytes| {
-            CuckooFilter::read_from(bytes).is_ok()
-        }),
-        ("`SnapshotDecoder`, 100 bytes at a time", |bytes| {
-            feed!(SnapshotDecoder, bytes, 100)
-        }),
-        ("`SnapshotDecoder`, 4 KiB at a time", |bytes| {
-            feed!(SnapshotDecoder, bytes, 4096)
-        }),
-    ];
-    let expiring: [(&str, Decode); 4] = [
-        ("`ExpiringFilter::from_bytes`", |bytes| {
-            ExpiringFilter::from_bytes(bytes).is_ok()
-        }),
-        ("`ExpiringFilter::read_from`", |bytes| {
-            ExpiringFilter::read_from(bytes).is_ok()
-        }),
-        ("`ExpiringSnapshotDecoder`, 100 bytes at a time", |bytes| {
-            feed!(ExpiringSnapshotDecoder, bytes, 100)
-        }),
-        ("`ExpiringSnapshotDecoder`, 4 KiB at a time", |bytes| {
-            feed!(ExpiringSnapshotDecoder, bytes, 4096)
-        }),
-    ];
+    let plain = decoders::<Forever>("CuckooFilter", "SnapshotDecoder");
+    let expiring = decoders::<Expiring>("ExpiringFilter", "ExpiringSnapshotDecoder");
     println!("{HEAD}");
     for (seeds, decoders) in [(plain_seeds(), plain), (expiring_seeds(), expiring)] {
         for (number, (name, decode)) in decoders.into_iter().enumerate() {
             let target = Target {
-                name,
+                name: &name,
                 seeds: seeds.clone(),
                 fix: fix_checksum,
                 decode: &decode,
