@@ -4,8 +4,9 @@
 use super::{
     classes::classes,
     round::{Report, Round, fill},
+    step::finds_no_room,
 };
-use guira::{CuckooFilter, Hashed, InsertError};
+use guira::{CuckooFilter, Hashed};
 use rand::{RngExt, rngs::SmallRng};
 use std::{sync::Barrier, thread};
 
@@ -111,26 +112,13 @@ impl Owner<'_> {
             }
             40..60 => match filter.insert(&Hashed(hash)) {
                 Ok(()) => *copies += 1,
-                Err(
-                    InsertError::Full
-                    | InsertError::BlockedByScan
-                    | InsertError::Contended
-                    | InsertError::TooManyCopies,
-                ) => self.tally.full += 1,
+                Err(error) if finds_no_room(error) => self.tally.full += 1,
                 Err(error) => return wrong(&error.to_string(), *copies),
             },
             60..70 => match (filter.insert_unique(&Hashed(hash)), *copies) {
                 (Ok(true), 0) => *copies += 1,
                 (Ok(false), 1..) => {}
-                (
-                    Err(
-                        InsertError::Full
-                        | InsertError::BlockedByScan
-                        | InsertError::Contended
-                        | InsertError::TooManyCopies,
-                    ),
-                    0,
-                ) => self.tally.full += 1,
+                (Err(error), 0) if finds_no_room(error) => self.tally.full += 1,
                 (answer, _) => {
                     return wrong(&format!("insert_unique answered {answer:?}"), *copies);
                 }

@@ -24,6 +24,17 @@ impl Keys {
     }
 }
 
+/// True for the errors of a full filter, and of one whose copies are being moved.
+pub(crate) fn finds_no_room(error: InsertError) -> bool {
+    matches!(
+        error,
+        InsertError::Full
+            | InsertError::BlockedByScan
+            | InsertError::Contended
+            | InsertError::TooManyCopies
+    )
+}
+
 /// Performs one random operation on a class that all threads share, and records its times.
 pub(crate) fn step(
     filter: &CuckooFilter,
@@ -43,12 +54,7 @@ pub(crate) fn step(
         30..40 => Answer::Count(filter.count(&Hashed(hash))),
         40..70 if unique => match filter.insert_unique(&Hashed(hash)) {
             Ok(added) => Answer::InsertUnique(Some(added)),
-            Err(
-                InsertError::Full
-                | InsertError::BlockedByScan
-                | InsertError::Contended
-                | InsertError::TooManyCopies,
-            ) => Answer::InsertUnique(None),
+            Err(error) if finds_no_room(error) => Answer::InsertUnique(None),
             Err(error) => panic!("{error}"),
         },
         40..70 => Answer::Insert(filter.insert(&Hashed(hash)).is_ok()),
