@@ -1,6 +1,10 @@
 //! Clears a filter while other threads use it.
 
-use super::{patience::patiently, report::Report};
+use super::{
+    patience::patiently,
+    report::{Report, joined},
+    snapshots::like,
+};
 use crate::common::stop::Stop;
 use guira::CuckooFilter;
 use std::{
@@ -63,10 +67,7 @@ pub(crate) fn round(filter: &CuckooFilter, capacity: usize, lasts: Duration) -> 
             report.operations += 3 * lone.len() as u64;
         }
         stop.store(true, Ordering::Relaxed);
-        let operations = writers
-            .into_iter()
-            .map(|it| it.join().expect("no violation"));
-        report.operations += operations.sum::<u64>();
+        report.operations += joined(writers);
     });
     filter.clear();
     assert_eq!((filter.len(), filter.digest()), (0, empty));
@@ -82,8 +83,7 @@ struct HashClasses(CuckooFilter);
 
 impl HashClasses {
     fn of(filter: &CuckooFilter) -> Self {
-        let header = filter.header();
-        Self(CuckooFilter::from_header(&header, usize::MAX).expect("a header of a filter"))
+        Self(like(filter))
     }
 
     fn add(&mut self, items: std::ops::Range<u64>) {

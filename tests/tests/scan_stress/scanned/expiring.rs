@@ -1,6 +1,9 @@
 //! Scans of an expiring filter in use. One thread refreshes the permanent items in each epoch.
 
-use super::{patience::patiently, report::Report};
+use super::{
+    patience::patiently,
+    report::{Report, joined},
+};
 use crate::common::stop::Stop;
 use guira::ExpiringFilter;
 use std::{
@@ -98,10 +101,7 @@ pub(crate) fn round(filter: &ExpiringFilter, capacity: usize, lasts: Duration) -
             }
         }
         stop.store(true, Ordering::Relaxed);
-        let operations = writers
-            .into_iter()
-            .map(|it| it.join().expect("no violation"));
-        report.operations = operations.sum::<u64>() + keeper.join().expect("no violation");
+        report.operations = joined(writers) + keeper.join().expect("no violation");
     });
     for item in stays {
         assert!(filter.contains(&item), "{item} is lost");

@@ -1,6 +1,6 @@
 //! The events of the rounds.
 
-use std::{fmt, ops::AddAssign};
+use std::{fmt, ops::AddAssign, thread::ScopedJoinHandle};
 
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Report {
@@ -29,4 +29,12 @@ impl fmt::Display for Report {
             self.operations, self.scans, self.relocations, self.doublings
         )
     }
+}
+
+/// The sum of what threads counted.
+pub(crate) fn joined(threads: Vec<ScopedJoinHandle<'_, u64>>) -> u64 {
+    let counts = threads
+        .into_iter()
+        .map(|it| it.join().expect("no violation"));
+    counts.sum()
 }

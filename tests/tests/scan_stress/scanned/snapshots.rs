@@ -1,6 +1,9 @@
 //! Snapshots, clones, merges, digests and unions of a filter in use.
 
-use super::{patience::patiently, report::Report};
+use super::{
+    patience::patiently,
+    report::{Report, joined},
+};
 use crate::common::stop::Stop;
 use guira::CuckooFilter;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
@@ -30,7 +33,7 @@ impl Write for Slow {
     }
 }
 
-fn like(filter: &CuckooFilter) -> CuckooFilter {
+pub(crate) fn like(filter: &CuckooFilter) -> CuckooFilter {
     CuckooFilter::from_header(&filter.header(), usize::MAX).expect("a header of a filter")
 }
 
@@ -186,16 +189,10 @@ pub(crate) fn round(filter: &CuckooFilter, capacity: usize, lasts: Duration) -> 
                 })
             })
             .collect();
-        let scans = scanners
-            .into_iter()
-            .map(|it| it.join().expect("no violation"));
-        let scans = scans.sum();
+        let scans = joined(scanners);
         stop.store(true, Ordering::Relaxed);
-        let operations = writers
-            .into_iter()
-            .map(|it| it.join().expect("no violation"));
         Report {
-            operations: operations.sum(),
+            operations: joined(writers),
             scans,
             ..Report::default()
         }
