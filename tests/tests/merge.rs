@@ -7,7 +7,7 @@ use crate::{
         stop::Stop,
     },
     snapshot::common::{
-        fields::{LEVELS, MAX_CAPACITY, with, with_byte},
+        fields::{LEVELS, MAX_CAPACITY, PROBE, number, with, with_byte},
         layouts::{LAYOUTS, that_grows},
     },
 };
@@ -249,10 +249,7 @@ fn filters_that_place_items_differently_are_refused_by_name() {
     assert_eq!(filter.merge(&other), Err(refused));
 
     let other = filled(build(15, 1_000, 2), 100..200);
-    let probe = |filter: &CuckooFilter| {
-        let bytes = filter.header()[48..56].try_into().unwrap();
-        u64::from_le_bytes(bytes)
-    };
+    let probe = |filter: &CuckooFilter| number(&filter.header(), PROBE);
     let refused = MergeError::Hasher {
         this: probe(&filter),
         other: probe(&other),

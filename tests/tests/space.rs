@@ -1,6 +1,7 @@
 //! Filters that prefer space keep all promises. They find their items, at the requested rate, and
 //! work with snapshots, headers and merges.
 
+use crate::snapshot::common::fields::{PREFIXES, WORDS, with, with_byte};
 use guira::{Builder, CuckooFilter, MergeError, Mismatch, Prefer, SnapshotError};
 
 /// A rate for each layout, with the number of its slots.
@@ -107,18 +108,13 @@ fn a_snapshot_and_a_header_make_the_same_filter() {
 /// A snapshot with a word that encodes no fingerprints.
 #[test]
 fn a_word_that_is_none_is_refused() {
-    const WORDS: usize = 64 + 8 + 8;
     for (rate, _) in LAYOUTS {
         let filter = builder(rate).build().expect("a filter");
-        let mut bytes = filter.to_bytes();
-        let end = bytes.len() - 4;
+        let bytes = filter.to_bytes();
         // The words: the largest fingerprint before the empty slots, a mark, and a head out of
         // range.
         for word in [1, 1 << 63, u64::MAX] {
-            bytes[WORDS..WORDS + 8].copy_from_slice(&word.to_le_bytes());
-            let checksum = crc32fast::hash(&bytes[..end]);
-            bytes[end..].copy_from_slice(&checksum.to_le_bytes());
-            let refused = CuckooFilter::from_bytes(&bytes).err();
+            let refused = CuckooFilter::from_bytes(&with(&bytes, WORDS, word)).err();
             assert!(
                 matches!(refused, Some(SnapshotError::Word { bucket: 0, .. })),
                 "{rate}, {word:#x}: {refused:?}"
@@ -130,10 +126,7 @@ fn a_word_that_is_none_is_refused() {
 /// A header with a number of prefixes that no layout has.
 #[test]
 fn prefixes_that_there_are_not_are_refused() {
-    let mut header = full(0.0056).header();
-    header[15] = 9;
-    let checksum = crc32fast::hash(&header[..64]);
-    header[64..].copy_from_slice(&checksum.to_le_bytes());
+    let header = with_byte(&full(0.0056).header(), PREFIXES, 9);
     let refused = CuckooFilter::from_header(&header, 1 << 20).err();
     let what_is_wrong = match refused {
         Some(SnapshotError::Geometry { what, found }) => Some((what, found)),

@@ -1,8 +1,9 @@
 //! A snapshot in pieces gives the same filter, or error, as the whole snapshot.
 
-use super::{HEADER, SNAPSHOTS, TTL, bytes_at_rest, end_of, filter, works::fix_checksum};
-use crate::snapshot::common::pieces::{
-    assert_another_hasher_is_refused, assert_limit, cases, decode,
+use super::{HEADER, SNAPSHOTS, TTL, bytes_at_rest, end_of, filter};
+use crate::snapshot::common::{
+    fields::with,
+    pieces::{assert_another_hasher_is_refused, assert_limit, cases, decode},
 };
 use guira::{ExpiringFilter, ExpiringSnapshotDecoder};
 use proptest::prelude::*;
@@ -37,8 +38,7 @@ fn any_pieces_make_a_snapshot_that_took_long() {
         bytes[at..at + 8].copy_from_slice(&3_u64.to_le_bytes());
     }
     for (passed, is_alive) in [(3_u64, true), (4, false)] {
-        bytes[end..end + 8].copy_from_slice(&passed.to_le_bytes());
-        fix_checksum(&mut bytes);
+        let bytes = with(&bytes, end, passed);
         let whole = ExpiringFilter::from_bytes(&bytes).expect("a snapshot");
         assert_eq!(whole.len(), if is_alive { 4_000 } else { 0 });
         for sizes in [&[1][..], &[7, 4_000], &[100_000]] {

@@ -1,6 +1,7 @@
 //! Snapshots of expiring filters that grow.
 
 use super::{HEADER, TTL, bytes_at_rest, end_of, works::fix_checksum};
+use crate::snapshot::common::fields::{number, with};
 use guira::{ExpiringFilter, SnapshotError};
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -68,18 +69,16 @@ fn what_has_grown_is_restored_as_it_is() {
 fn what_dies_during_a_snapshot_is_left_out_of_all_planes() {
     let filter = grown(2_000);
     assert!(filter.stats().doublings > 2);
-    let mut bytes = bytes_at_rest(&filter);
+    let bytes = bytes_at_rest(&filter);
     let end = end_of(&bytes, filter.epochs());
-    let live_after = |bytes: &mut [u8], passed: u64| {
-        let epoch = filter.epoch() + passed;
-        bytes[end..end + 8].copy_from_slice(&epoch.to_le_bytes());
-        fix_checksum(bytes);
-        ExpiringFilter::from_bytes(bytes).expect("a snapshot").len()
+    let live_after = |passed: u64| {
+        let restored = ExpiringFilter::from_bytes(&with(&bytes, end, filter.epoch() + passed));
+        restored.expect("a snapshot").len()
     };
     let mut expected = Vec::new();
     let later = filter.clone();
     for passed in 0..=5 {
-        assert_eq!(live_after(&mut bytes, passed), later.len(), "{passed}");
+        assert_eq!(live_after(passed), later.len(), "{passed}");
         expected.push(later.len());
         later.advance();
     }
@@ -91,12 +90,8 @@ fn impossible_passes_and_words_are_refused() {
     let filter = grown(1_000);
     filter.finish_growth();
     let (bytes, doublings) = (bytes_at_rest(&filter), u64::from(filter.stats().doublings));
-    let with = |at: usize, number: u64| {
-        let mut bytes = bytes.clone();
-        bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
-        fix_checksum(&mut bytes);
-        ExpiringFilter::from_bytes(&bytes).map(|_| ())
-    };
+    let with =
+        |at: usize, number: u64| ExpiringFilter::from_bytes(&with(&bytes, at, number)).map(|_| ());
     assert!(doublings > 1 && with(HEADER, doublings).is_ok());
     // Too many levels, and too few planes for the words.
     assert!(matches!(
@@ -109,7 +104,7 @@ fn impossible_passes_and_words_are_refused() {
     assert!(with(HEADER, doublings - 1).is_err());
     // A void pass needs a chunk.
     assert!(with(HEADER + 8, u64::MAX).is_err());
-    let word = u64::from_le_bytes(bytes[HEADER + 16..][..8].try_into().expect("8 bytes"));
+    let word = number(&bytes, HEADER + 16);
     let refused = |bits| {
         let is_named = matches!(with(HEADER + 16, bits), Err(SnapshotError::Word { bits: it, .. }) if it == bits);
         assert!(is_named, "{bits:#x}");
