@@ -1,16 +1,11 @@
 //! Processes that are killed while they use an expiring filter: no item expires early, none comes back, and
 //! nothing is left.
 //!
-//! Half of them have two threads. They are also stopped while others die, and fork children, which are
-//! killed as well.
-//!
 //! `GUIRA_SHM_DEATHS` is the number of processes to kill.
-//! In a build with `RUSTFLAGS="--cfg guira_faults"` half of them die before a step that is chosen for them.
 //!
-//! All workers let time pass. They keep a diary, a file that they map as well. It says of each item of a
-//! worker in which epochs it is certainly found, and in which it can be found. It also says when a lock was
-//! taken last. A lock is an item too: the worker whose `insert_unique` returns true has the lock, until the
-//! item expires.
+//! All workers let time pass. Their diary says of each item in which epochs it is certainly found, and in
+//! which it can be found. It also says when a lock was taken last. The winner has a lock until the item
+//! expires.
 #![cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #![expect(unsafe_code, reason = "files are opened and mapped")]
 #![allow(dead_code)]
@@ -18,45 +13,19 @@
 mod common;
 
 use common::{
-    adopt_orphans, create_expiring, directory, expiring_reader, in_child_that_is_killed, kill_all,
-    open_expiring, path, role, signal, start, text,
+    adopt_orphans, create_expiring, expiring_reader, fits, only, open_expiring, role,
+    torture::{self, Diary, Episode, LOCKS, Sums, Thread, Tortured, WORKERS, choose_items},
 };
+#[cfg(guira_faults)]
+use guira::model::Step;
 use guira::{ExpiringBuilder, ExpiringFilter, shared::Census};
 use guira_shm::{SharedExpiringFilter, SharedExpiringReader};
-use memmap2::{MmapOptions, MmapRaw};
-use nix::{
-    sys::signal::Signal,
-    time::{ClockId, clock_gettime},
-};
+use nix::time::{ClockId, clock_gettime};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
-use std::{
-    fs::File,
-    ops::Deref,
-    os::unix::process::ExitStatusExt,
-    path::Path,
-    process::Child,
-    slice,
-    sync::atomic::{AtomicU64, Ordering::SeqCst},
-    thread,
-    time::Duration,
-};
-
-/// Workers at a time.
-const WORKERS: u64 = 4;
-
-/// The threads of a worker: the first half of the workers has one each.
-fn threads(worker: u64) -> u64 {
-    1 + worker / (WORKERS / 2)
-}
+use std::{path::Path, sync::atomic::Ordering::SeqCst, time::Duration};
 
 /// The items of each worker.
 const ITEMS: u64 = 150;
-
-/// The items that are locks.
-const LOCKS: u64 = 40;
-
-/// All items, and the locks.
-const ALL: u64 = WORKERS * ITEMS + LOCKS;
 
 /// E.
 const EPOCHS: u64 = 5;
@@ -72,7 +41,7 @@ const LAYOUTS: [u32; 3] = [11, 16, 26];
 fn builder(bits: u32) -> ExpiringBuilder {
     ExpiringFilter::builder(EPOCH * EPOCHS as u32)
         .epochs(EPOCHS as u32)
-        .capacity((ALL / 2) as usize)
+        .capacity((SharedExpiringFilter::ALL / 2) as usize)
         .fingerprint_bits(bits)
         .seed(1)
 }
@@ -144,181 +113,84 @@ impl Known {
     }
 }
 
-/// What workers say, in memory that outlives them. It has a word for each item and each lock, and then the
-/// items. At the end it has the calls of each thread, and whether the worker has made some.
-struct Diary(MmapRaw);
-
-const WORDS: u64 = 2 * ALL + 2 * 8 * WORKERS;
-
-impl Diary {
-    fn create(path: &Path) -> Self {
-        File::create_new(path).unwrap().set_len(8 * WORDS).unwrap();
-        Self::open(path)
-    }
-
-    fn open(path: &Path) -> Self {
-        let file = File::options().read(true).write(true).open(path);
-        let map = MmapOptions::new()
-            .len(8 * WORDS as usize)
-            .map_raw(&file.unwrap());
-        Self(map.unwrap())
-    }
-
-    fn item(&self, worker: u64, number: u64) -> u64 {
-        self[(ALL + worker * ITEMS + number) as usize].load(SeqCst)
-    }
-
-    fn said(&self, worker: u64, number: u64) -> &AtomicU64 {
-        &self[(worker * ITEMS + number) as usize]
-    }
-
-    fn lock(&self, number: u64) -> (u64, &AtomicU64) {
-        let at = WORKERS * ITEMS + number;
-        let item = self[(ALL + at) as usize].load(SeqCst);
-        (item, &self[at as usize])
-    }
-
-    /// The calls that a thread has made, in a cache line of its own.
-    fn calls(&self, thread: u64) -> &AtomicU64 {
-        &self[(2 * ALL + 8 * thread) as usize]
-    }
-
-    /// Whether the worker has made some calls, in the cache line of its first thread's calls.
-    fn has_begun(&self, worker: u64) -> &AtomicU64 {
-        &self[(2 * ALL + 16 * worker + 1) as usize]
-    }
-
-    /// How often workers have forked, in the cache line of the calls of the first worker's first thread.
-    fn forks(&self) -> &AtomicU64 {
-        &self[(2 * ALL + 2) as usize]
-    }
-
-    /// What a killed process was doing with an item, it did before now.
-    fn resolve(&self, filter: &SharedExpiringFilter, worker: u64, number: u64) {
-        let said = self.said(worker, number);
-        let known = Known::of(said.load(SeqCst));
-        if known.at_most == Known::LAST_EPOCH {
-            let at_most = filter.epoch() + EPOCHS + 1;
-            said.store(Known { at_most, ..known }.pack(), SeqCst);
-        }
-    }
-}
-
-impl Deref for Diary {
-    type Target = [AtomicU64];
-
-    fn deref(&self) -> &[AtomicU64] {
-        let start = self.0.as_mut_ptr().cast::<AtomicU64>().cast_const();
-        // SAFETY: the mapping has this length, and lasts as long as `self`; all processes access its
-        // words as atomics only.
-        unsafe { slice::from_raw_parts(start, WORDS as usize) }
-    }
-}
-
-/// Chooses the items of all workers, and then the locks. No two of them have one class.
-fn choose_items(bits: u32) -> Vec<u64> {
-    let filter = timeless(bits);
-    let mut chosen = Vec::new();
-    for item in 0.. {
-        if chosen.len() as u64 == ALL {
-            break;
-        }
-        filter.insert(&item).unwrap();
-        if !chosen.iter().any(|other| filter.contains(other)) {
-            chosen.push(item);
-        }
-        assert!(filter.remove(&item));
-    }
-    chosen
-}
-
 /// A role: inserts, refreshes and removes items, and lets time pass, until the process is killed.
 #[test]
 fn worker() {
-    let Some(arguments) = role() else { return };
-    let [file, diary, worker, seed] = &arguments[..] else {
-        panic!("{arguments:?}");
-    };
-    let filter = open_expiring(&path(file));
-    let reader = expiring_reader(&path(file));
-    let diary = Diary::open(&path(diary));
-    let (worker, seed) = (worker.parse::<u64>().unwrap(), seed.parse::<u64>().unwrap());
-    // What fails in one thread ends the process, and so the test.
-    thread::scope(|scope| {
-        for thread in 0..threads(worker) {
-            let (filter, reader, diary) = (&filter, &reader, &diary);
-            scope.spawn(move || {
-                let thread = Thread {
-                    filter,
-                    reader,
-                    diary,
-                    worker,
-                    thread,
-                };
-                let work = std::panic::AssertUnwindSafe(|| thread.work(seed));
-                if std::panic::catch_unwind(work).is_err() {
-                    std::process::exit(1);
-                }
-            });
-        }
-    });
+    if let Some(arguments) = role() {
+        torture::work::<SharedExpiringFilter>(&arguments);
+    }
 }
 
-/// A thread of a worker, which has every second item of the worker if there are two threads.
-struct Thread<'a> {
-    filter: &'a SharedExpiringFilter,
-    reader: &'a SharedExpiringReader,
-    diary: &'a Diary,
-    worker: u64,
-    thread: u64,
-}
+impl Tortured for SharedExpiringFilter {
+    type Reader = SharedExpiringReader;
 
-impl Thread<'_> {
-    fn work(&self, seed: u64) {
-        let mut random = StdRng::seed_from_u64(seed ^ self.thread << 63);
-        die_before_a_step(&mut random);
-        let calls = self.diary.calls(2 * self.worker + self.thread);
-        let before = calls.load(SeqCst);
-        loop {
-            match random.random_range(0..1000) {
-                0 => self.fork(&mut random),
-                _ => self.call(&mut random),
-            }
-            if calls.fetch_add(1, SeqCst) == before + 100 {
-                self.diary.has_begun(self.worker).store(1, SeqCst);
-            }
-        }
+    const ITEMS: u64 = ITEMS;
+
+    #[cfg(guira_faults)]
+    const OWN_STEPS: &'static [Step] = &[
+        Step::Withhold,
+        Step::Empty,
+        Step::Release,
+        Step::Renew,
+        Step::Tick,
+        Step::Swept,
+        Step::Began,
+        Step::Latest,
+    ];
+
+    #[cfg(guira_faults)]
+    const RARE_STEPS: &'static [Step] = &[Step::Tick, Step::Swept, Step::Began, Step::Latest];
+
+    fn of_file(file: &Path) -> Self {
+        open_expiring(file)
     }
 
-    fn call(&self, random: &mut StdRng) {
-        let threads = threads(self.worker);
-        let number = random.random_range(0..ITEMS / threads) * threads + self.thread;
+    fn reader_of_file(file: &Path) -> SharedExpiringReader {
+        expiring_reader(file)
+    }
+
+    fn call(thread: &Thread<'_, Self>, number: u64, random: &mut StdRng) {
+        let filter = thread.filter;
         match random.random_range(0..400) {
-            0 => self.filter.write_to(std::io::sink()).unwrap(),
-            1..20 => drop(self.filter.tick().unwrap()),
-            20..40 => self.take_lock(random.random_range(0..LOCKS)),
-            40..160 => look_up(self.filter, self.reader, self.diary, self.worker, number),
-            160..240 => self.insert(number, |item| self.filter.insert(item).is_ok()),
-            240..280 => self.insert(number, |item| self.filter.insert_unique(item) == Ok(true)),
-            280..340 => self.refresh(number),
-            _ => self.remove(number),
+            0 => filter.write_to(std::io::sink()).unwrap(),
+            1..20 => drop(filter.tick().unwrap()),
+            20..40 => thread.take_lock(random.random_range(0..LOCKS)),
+            40..160 => filter.check_item(thread.reader, thread.diary, thread.worker, number),
+            160..240 => thread.insert(number, |item| filter.insert(item).is_ok()),
+            240..280 => thread.insert(number, |item| filter.insert_unique(item) == Ok(true)),
+            280..340 => thread.refresh(number),
+            _ => thread.remove(number),
         }
     }
 
-    /// A child makes the calls of this thread until it is killed.
-    fn fork(&self, random: &mut StdRng) {
-        let time = Duration::from_micros(random.random_range(0..1000));
-        self.diary.forks().fetch_add(1, SeqCst);
-        in_child_that_is_killed(time, || {
-            for _ in 0..1000 {
-                self.call(random);
-            }
-        });
-        for number in (self.thread..ITEMS).step_by(threads(self.worker) as usize) {
-            self.diary.resolve(self.filter, self.worker, number);
+    /// What a killed process was doing with an item, it did before now.
+    fn resolve(&self, diary: &Diary, worker: u64, number: u64) {
+        let said = diary.said(worker, number);
+        let known = Known::of(said.load(SeqCst));
+        if known.at_most == Known::LAST_EPOCH {
+            let at_most = self.epoch() + EPOCHS + 1;
+            said.store(Known { at_most, ..known }.pack(), SeqCst);
         }
     }
 
+    /// In the present epoch, an item is found as it is known, by the filter and by a reader.
+    fn check_item(&self, reader: &Self::Reader, diary: &Diary, worker: u64, number: u64) {
+        let known = Known::of(diary.said(worker, number).load(SeqCst));
+        let item = diary.item(worker, number);
+        let from = self.epoch();
+        let found = (0..50).all(|_| self.contains(&item) && reader.contains(&item));
+        let to = self.epoch();
+        assert!(
+            found || !known.is_certain(to),
+            "item {number} has expired early: {known:?} in {to}"
+        );
+        if from >= known.at_most {
+            assert!(!found, "item {number} is back: {known:?} in {from}");
+        }
+    }
+}
+
+impl Thread<'_, SharedExpiringFilter> {
     /// Inserts an item that can have no copy.
     fn insert(&self, number: u64, insert: impl Fn(&u64) -> bool) {
         let said = self.diary.said(self.worker, number);
@@ -399,7 +271,7 @@ impl Thread<'_> {
 
     /// Takes a lock, unless it is taken. The calls of two winners have a TTL between them.
     fn take_lock(&self, number: u64) {
-        let (item, winner) = self.diary.lock(number);
+        let (item, winner) = (self.diary.lock(number), self.diary.said_of_lock(number));
         let from = now();
         if self.filter.insert_unique(&item) == Ok(true) {
             let to = now();
@@ -415,202 +287,45 @@ impl Thread<'_> {
     }
 }
 
-/// In the present epoch, an item is found as it is known, by the filter and by a reader.
-fn look_up(
-    filter: &SharedExpiringFilter,
-    reader: &SharedExpiringReader,
-    diary: &Diary,
-    worker: u64,
-    number: u64,
-) {
-    let known = Known::of(diary.said(worker, number).load(SeqCst));
-    let item = diary.item(worker, number);
-    let from = filter.epoch();
-    let found = (0..50).all(|_| filter.contains(&item) && reader.contains(&item));
-    let to = filter.epoch();
-    assert!(
-        found || !known.is_certain(to),
-        "item {number} has expired early: {known:?} in {to}"
-    );
-    if from >= known.at_most {
-        assert!(!found, "item {number} is back: {known:?} in {from}");
-    }
-}
-
-/// In a build with faults, half of the workers die before some step of their own.
-#[cfg(guira_faults)]
-fn die_before_a_step(random: &mut StdRng) {
-    use guira::model::Step;
-    const STEPS: [Step; 29] = [
-        Step::Claim,
-        Step::Outline,
-        Step::Advance,
-        Step::Shadow,
-        Step::Decide,
-        Step::Deliver,
-        Step::Erase,
-        Step::Settle,
-        Step::Retract,
-        Step::Take,
-        Step::Kill,
-        Step::Hold,
-        Step::EndHold,
-        Step::Reserve,
-        Step::Confirm,
-        Step::Cancel,
-        Step::Enter,
-        Step::Note,
-        Step::Gate,
-        Step::Leave,
-        Step::Appear,
-        Step::Withhold,
-        Step::Empty,
-        Step::Release,
-        Step::Renew,
-        Step::Tick,
-        Step::Swept,
-        Step::Began,
-        Step::Latest,
-    ];
-    if random.random() {
-        let last = STEPS[random.random_range(0..STEPS.len())];
-        let few = matches!(last, Step::Tick | Step::Swept | Step::Began | Step::Latest);
-        let number = random.random_range(0..if few { 3 } else { 500 });
-        common::dying::die_before(number, move |step| step == last);
-    }
-}
-
-#[cfg(not(guira_faults))]
-fn die_before_a_step(_: &mut StdRng) {}
-
-/// One filter, and the workers that use it until they are killed.
-struct Episode<'a> {
-    bits: u32,
-    file: &'a Path,
-    diary_file: &'a Path,
-    filter: SharedExpiringFilter,
-    reader: SharedExpiringReader,
-    diary: Diary,
-}
-
-impl Episode<'_> {
-    fn begin(&self, worker: u64, seed: u64) -> Child {
-        self.diary.has_begun(worker).store(0, SeqCst);
-        let arguments = [
-            text(self.file),
-            text(self.diary_file),
-            worker.to_string(),
-            seed.to_string(),
-        ];
-        start("worker", &arguments)
-    }
-
-    fn has_begun(&self, worker: u64) -> bool {
-        self.diary.has_begun(worker).load(SeqCst) == 1
-    }
-
-    /// Kills a worker that has made some calls, unless it is dead, and resolves what it was not certain of.
-    fn end(&self, child: &mut Child, worker: u64) {
-        while !self.has_begun(worker) && child.try_wait().unwrap().is_none() {
-            thread::sleep(Duration::from_micros(100));
-        }
-        let status = kill_all(child);
-        assert_eq!(status.signal(), Some(9), "worker {worker} has failed");
-        for number in 0..ITEMS {
-            self.diary.resolve(&self.filter, worker, number);
-            look_up(&self.filter, &self.reader, &self.diary, worker, number);
-        }
-    }
-
+impl Episode<SharedExpiringFilter> {
     /// After the end of all workers: repairs, and lets all items expire.
-    fn check(mut self) {
+    fn check(mut self, bits: u32) {
         assert_eq!(self.filter.repair().left, 0);
         assert_eq!(self.filter.repair().processes, 0);
         let census = self.filter.census();
-        let nothing = Census {
-            items: census.items,
-            ..Census::default()
-        };
-        assert_eq!(census, nothing, "nothing else is left");
+        assert_eq!(census, only(census.items), "nothing else is left");
         for _ in 0..EPOCHS + 20 {
             for worker in 0..WORKERS {
                 for number in 0..ITEMS {
-                    look_up(&self.filter, &self.reader, &self.diary, worker, number);
+                    self.check_item(worker, number);
                 }
             }
             assert!(self.filter.advance().unwrap());
         }
         assert_eq!(self.filter.census(), Census::default(), "all has expired");
         assert_eq!(self.filter.recount().unwrap(), 0);
-        let fits = |insert: &dyn Fn(u64) -> bool| (0..).take_while(|&item| insert(item)).count();
-        let new = timeless(self.bits);
-        let here = fits(&|item| self.filter.insert(&item).is_ok());
-        let there = fits(&|item| new.insert(&item).is_ok());
+        let new = timeless(bits);
+        let here = fits(|item| self.filter.insert(item).is_ok());
+        let there = fits(|item| new.insert(item).is_ok());
         assert_eq!(here, there, "room");
     }
 }
 
 #[test]
 fn nothing_expires_early_or_comes_back_when_processes_are_killed() {
-    let deaths = std::env::var("GUIRA_SHM_DEATHS").map_or(100, |deaths| deaths.parse().unwrap());
+    let deaths = torture::deaths(100);
     let mut random = StdRng::seed_from_u64(rand::random());
-    let (mut died, mut calls, mut filters, mut epochs) = (0, 0, 0, 0);
-    let (mut stops, mut forks) = (0, 0);
+    let (mut sums, mut epochs) = (Sums::default(), 0);
     adopt_orphans();
-    while died < deaths {
-        let bits = LAYOUTS[filters % LAYOUTS.len()];
-        let directory = directory();
-        let file = directory.path().join("filter");
-        let diary_file = directory.path().join("diary");
-        let episode = Episode {
-            bits,
-            file: &file,
-            diary_file: &diary_file,
-            filter: create_expiring(&file, builder(bits)),
-            reader: expiring_reader(&file),
-            diary: Diary::create(&diary_file),
-        };
-        for (word, item) in episode.diary[ALL as usize..].iter().zip(choose_items(bits)) {
-            word.store(item, SeqCst);
-        }
-        let begin = |worker| episode.begin(worker, random.random());
-        let mut workers: Vec<Child> = (0..WORKERS).map(begin).collect();
-        let here = DEATHS_OF_A_FILTER.min(deaths - died);
-        for _ in WORKERS..here.max(WORKERS) {
-            // One in a while does nothing, whatever it has begun.
-            let stopped = random.random_range(0..2 * workers.len());
-            if let Some(child) = workers.get(stopped) {
-                signal(child, Signal::SIGSTOP);
-                stops += 1;
-            }
-            thread::sleep(Duration::from_millis(random.random_range(0..12)));
-            let is_dead = |child: &mut Child| child.try_wait().unwrap().is_some();
-            let dead = workers.iter_mut().position(is_dead);
-            let worker = dead.unwrap_or_else(|| random.random_range(0..workers.len()));
-            let child = &mut workers[worker];
-            // It may have to make some calls before it dies.
-            if stopped == worker && !episode.has_begun(worker as u64) {
-                signal(child, Signal::SIGCONT);
-            }
-            episode.end(child, worker as u64);
-            *child = episode.begin(worker as u64, random.random());
-            if let Some(child) = workers.get(stopped) {
-                signal(child, Signal::SIGCONT);
-            }
-        }
-        for (child, worker) in workers.iter_mut().zip(0..) {
-            episode.end(child, worker);
-        }
-        died += here.max(WORKERS);
-        let of_thread = |thread| episode.diary.calls(thread).load(SeqCst);
-        calls += (0..2 * WORKERS).map(of_thread).sum::<u64>();
+    while sums.died < deaths {
+        let bits = LAYOUTS[sums.filters % LAYOUTS.len()];
+        let items = choose_items::<SharedExpiringFilter>(&timeless(bits));
+        let episode = Episode::new(|file| create_expiring(file, builder(bits)), &items);
+        let here = DEATHS_OF_A_FILTER.min(deaths - sums.died);
+        episode.kill_workers(here, &mut random, &mut sums);
         epochs += episode.filter.epoch();
-        forks += episode.diary.forks().load(SeqCst);
-        episode.check();
-        filters += 1;
-        println!(
-            "{died} deaths, {stops} stops, {forks} forks, {filters} filters, {epochs} epochs, {calls} calls"
-        );
+        episode.check(bits);
+        println!("{sums}, {epochs} epochs");
     }
     assert!(epochs > 10, "{epochs} epochs");
 }

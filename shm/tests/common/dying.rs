@@ -1,10 +1,7 @@
 //! Children that die before a chosen step, and files that are as before.
 
-use super::{builder, create};
-use guira::{
-    model::{Step, watch},
-    shared::Census,
-};
+use super::{builder, create, fits, only};
+use guira::model::{Step, watch};
 use guira_shm::SharedFilter;
 use nix::sys::signal::{Signal, raise};
 use std::{
@@ -122,11 +119,7 @@ pub(crate) fn check(filter: &SharedFilter, items: Range<u64>, maybe: &[u64], cas
     // Splits of the dead are ended by any writer.
     filter.as_filter().finish_growth();
     let census = filter.census();
-    let nothing = Census {
-        items: census.items,
-        ..Census::default()
-    };
-    assert_eq!(census, nothing, "{case}");
+    assert_eq!(census, only(census.items), "{case}");
     let present = (items.end - items.start) as usize;
     assert!(
         (present..=present + maybe.len()).contains(&census.items),
@@ -144,13 +137,12 @@ pub(crate) fn check(filter: &SharedFilter, items: Range<u64>, maybe: &[u64], cas
     }
     assert_eq!(filter.census().items, 0, "{case}: a ghost");
     // There is as much room as in a new filter.
-    let fits = |insert: &dyn Fn(u64) -> bool| (0..).take_while(|&item| insert(item)).count();
-    let here = fits(&|item| filter.insert(&item).is_ok());
+    let here = fits(|item| filter.insert(item).is_ok());
     if filter.max_capacity() > CAPACITY {
         assert!(here >= filter.max_capacity(), "{case}: room for {here}");
     } else {
         let new = builder(CAPACITY).build().unwrap();
-        let there = fits(&|item| new.insert(&item).is_ok());
+        let there = fits(|item| new.insert(item).is_ok());
         assert_eq!(here, there, "{case}: room");
     }
 }

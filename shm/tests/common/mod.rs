@@ -3,8 +3,9 @@
 #[cfg(guira_faults)]
 pub(crate) mod dying;
 pub(crate) mod fuse;
+pub(crate) mod torture;
 
-use guira::{Builder, CuckooFilter, ExpiringBuilder, Prefer};
+use guira::{Builder, CuckooFilter, ExpiringBuilder, Prefer, shared::Census};
 use guira_shm::{NotAlone, SharedExpiringFilter, SharedExpiringReader, SharedFilter, SharedReader};
 use nix::{
     errno::Errno,
@@ -167,6 +168,19 @@ pub(crate) fn of_layout(capacity: usize, bits: u32) -> Builder {
         9 | 11 | 13 => builder.prefer(Prefer::Space),
         _ => builder,
     }
+}
+
+/// The census of a filter that has this many items, and in which nothing else is left.
+pub(crate) fn only(items: usize) -> Census {
+    Census {
+        items,
+        ..Census::default()
+    }
+}
+
+/// The number of items for which there is room.
+pub(crate) fn fits(insert: impl Fn(&u64) -> bool) -> usize {
+    (0..).take_while(insert).count()
 }
 
 /// Counts the items. A child that another test has forked while this one took a seat keeps that until it
