@@ -6,31 +6,15 @@
 mod common;
 
 use common::{
-    builder, create, create_expiring, directory, in_child, open_expiring, path, role, start, text,
+    BASE, BOOT, HOUR, TIME, builder, create, create_expiring, directory, expiring, in_child,
+    open_expiring, path, role, set_word, start, text, word,
 };
-use guira::{ExpiringBuilder, ExpiringFilter, SnapshotError};
+use guira::{ExpiringFilter, SnapshotError};
 use guira_shm::{
     OpenError, SharedExpiringFilter, SharedExpiringReader, SharedFilter, SharedReader,
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::{fs, path::Path, thread, time::Duration};
-
-/// The first word of the time: the epoch. A cache line each: swept, recorded, at, boot, base.
-const TIME: usize = 512 + 8_192;
-
-/// The lines of the start of the machine and of its base, after the beginnings of 16 epochs.
-const BOOT: usize = 19;
-const BASE: usize = 20;
-
-fn expiring(capacity: usize, ttl: Duration) -> ExpiringBuilder {
-    ExpiringFilter::builder(ttl)
-        .capacity(capacity)
-        .epochs(2)
-        .fingerprint_bits(16)
-        .seed(42)
-}
-
-const HOUR: Duration = Duration::from_secs(3600);
 
 fn error(path: &Path) -> OpenError {
     // SAFETY: no other program knows the directory of this test.
@@ -269,14 +253,6 @@ fn a_copy_of_a_filter_has_the_times() {
     }
 }
 
-fn word(bytes: &[u8], at: usize) -> u64 {
-    u64::from_ne_bytes(bytes[8 * at..8 * at + 8].try_into().unwrap())
-}
-
-fn set(bytes: &mut [u8], at: usize, word: u64) {
-    bytes[8 * at..8 * at + 8].copy_from_slice(&word.to_ne_bytes());
-}
-
 /// The machine has started again: its clock begins at 0, and the clock of the filter continues.
 #[test]
 fn the_clock_continues_after_a_restart() {
@@ -291,8 +267,8 @@ fn the_clock_continues_after_a_restart() {
     assert!(boot != 0 && at >> 63 == 1);
     // Before the restart the machine ran for ten years, and the epoch began at the end.
     let years = 10 * 365 * 86_400 * 1_000_000_000_u64;
-    set(&mut bytes, TIME + 8 * 3, 1 << 63 | years);
-    set(&mut bytes, TIME + 8 * BOOT, boot ^ 1);
+    set_word(&mut bytes, TIME + 8 * 3, 1 << 63 | years);
+    set_word(&mut bytes, TIME + 8 * BOOT, boot ^ 1);
     fs::write(&file, &bytes).unwrap();
     let filters = [open_expiring(&file), open_expiring(&file)];
     for filter in &filters {
@@ -340,7 +316,7 @@ fn times_that_cannot_be_are_refused() {
     );
     let with = |line: usize, number: u64| {
         let mut bytes = good.clone();
-        set(&mut bytes, TIME + 8 * line, number);
+        set_word(&mut bytes, TIME + 8 * line, number);
         fs::write(&file, bytes).unwrap();
     };
     for (line, number) in [
@@ -414,7 +390,7 @@ fn random_words_anywhere_are_a_filter_that_answers() {
                     1 => random.random_range(0..600_u64),
                     _ => continue,
                 };
-                set(&mut bytes, at, word);
+                set_word(&mut bytes, at, word);
             }
             fs::write(&file, bytes).unwrap();
             // SAFETY: no other program knows the directory of this test.

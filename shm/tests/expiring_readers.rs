@@ -6,12 +6,13 @@
 mod common;
 
 use common::{
-    builder, create, create_expiring, directory, expiring_reader, in_child, open_expiring, path,
-    role, start, text,
+    BOOT, HOUR, TIME, builder, create, create_expiring, directory, expiring_reader,
+    in_child_of_a_user, open_expiring, path,
+    readers::{check_mapping, is_denied, kill_watcher, watch},
+    role, set_word,
 };
-use guira::{ExpiringBuilder, ExpiringFilter, Hashed, SnapshotError};
+use guira::{ExpiringBuilder, Hashed, SnapshotError};
 use guira_shm::{OpenError, SharedExpiringFilter, SharedExpiringReader};
-use nix::unistd::{Uid, setuid};
 use std::{
     fs,
     hash::RandomState,
@@ -22,17 +23,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The first word of the time: the epoch. A cache line each: swept, recorded, at, boot, base.
-const TIME: usize = 512 + 8_192;
-
-const HOUR: Duration = Duration::from_secs(3600);
-
+/// One item seldom looks like another.
 fn expiring(capacity: usize, ttl: Duration) -> ExpiringBuilder {
-    ExpiringFilter::builder(ttl)
-        .capacity(capacity)
-        .epochs(2)
-        .fingerprint_bits(26)
-        .seed(42)
+    common::expiring(capacity, ttl).fingerprint_bits(26)
 }
 
 fn error(path: &Path) -> OpenError {
@@ -87,12 +80,7 @@ fn a_reader_cannot_write_its_mapping() {
     let file = directory.path().join("filter");
     drop(create_expiring(&file, expiring(100, HOUR)));
     let reader = expiring_reader(&file);
-    let maps = fs::read_to_string("/proc/self/maps").unwrap();
-    let of_file = maps.lines().filter(|line| line.contains(&text(&file)));
-    let rights: Vec<_> = of_file
-        .map(|line| line.split_whitespace().nth(1).unwrap())
-        .collect();
-    assert_eq!(rights, ["r--s"]);
+    check_mapping(&file);
     assert!(!reader.contains("ani") && reader.epoch_age().is_some());
 }
 
@@ -205,17 +193,13 @@ fn who_may_only_read_the_file_can_open_a_reader_and_nothing_else() {
     filter.insert("ani").unwrap();
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
-    assert!(in_child(|| {
-        // Nothing is forbidden to root.
-        let is_user = !Uid::effective().is_root() || setuid(Uid::from_raw(65_534)).is_ok();
+    assert!(in_child_of_a_user(|| {
         let reader = expiring_reader(&file);
         // SAFETY: no other program knows the directory of this test.
         let opened = unsafe { SharedExpiringFilter::open(&file) };
-        let kind = std::io::ErrorKind::PermissionDenied;
-        is_user
-            && reader.contains("ani")
+        reader.contains("ani")
             && reader.epoch_age().is_some()
-            && matches!(opened, Err(OpenError::Io(error)) if error.kind() == kind)
+            && opened.is_err_and(|error| is_denied(&error))
     }));
 }
 
@@ -292,14 +276,10 @@ fn a_reader_has_the_clock_of_writers_after_a_restart() {
     let file = directory.path().join("filter");
     drop(create_expiring(&file, expiring(100, HOUR)));
     let mut bytes = fs::read(&file).unwrap();
-    let at = |line: usize| {
-        let start = 8 * (TIME + 8 * line);
-        start..start + 8
-    };
     // Before the restart the machine ran for ten years, and the epoch began at the end.
     let years = 10 * 365 * 86_400 * 1_000_000_000_u64;
-    bytes[at(3)].copy_from_slice(&(1 << 63 | years).to_ne_bytes());
-    bytes[at(19)].copy_from_slice(&7_u64.to_ne_bytes());
+    set_word(&mut bytes, TIME + 8 * 3, 1 << 63 | years);
+    set_word(&mut bytes, TIME + 8 * BOOT, 7);
     fs::write(&file, &bytes).unwrap();
     let reader = expiring_reader(&file);
     let before = reader.epoch_age().unwrap();
@@ -319,27 +299,16 @@ fn a_reader_has_the_clock_of_writers_after_a_restart() {
 fn watcher() {
     let Some(arguments) = role() else { return };
     let reader = expiring_reader(&path(&arguments[0]));
-    fs::write(&arguments[1], "ready").unwrap();
-    loop {
-        assert!(reader.contains("ani"));
-    }
+    watch(&arguments[1], || reader.contains("ani"));
 }
 
 #[test]
 fn a_reader_that_is_killed_leaves_nothing() {
     let directory = directory();
-    let [file, ready] = ["filter", "ready"].map(|name| directory.path().join(name));
+    let file = directory.path().join("filter");
     let filter = create_expiring(&file, expiring(100, HOUR));
     filter.insert("ani").unwrap();
-    let before = fs::read(&file).unwrap();
-    let mut watcher = start("watcher", &[text(&file), text(&ready)]);
-    while !ready.exists() {
-        assert_eq!(watcher.try_wait().unwrap(), None, "the child has failed");
-        thread::yield_now();
-    }
-    watcher.kill().unwrap();
-    watcher.wait().unwrap();
-    assert!(fs::read(&file).unwrap() == before, "the file has changed");
+    kill_watcher(&file);
     assert_eq!(filter.repair().processes, 0);
     assert!(filter.advance().unwrap() && filter.is_swept());
 }

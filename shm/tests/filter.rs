@@ -7,7 +7,7 @@ mod common;
 
 use common::{
     builder, create, directory, fork_for, fuse, growing, in_child, of_layout, open, path, recount,
-    role, start, text,
+    role, start, start_and_wait, text,
 };
 use guira::{BuildError, CuckooFilter, Hashed, InsertError, MergeError, SnapshotError};
 use guira_shm::{AttachError, OpenError, SharedFilter};
@@ -552,12 +552,7 @@ fn the_seat_of_a_process_that_is_killed_is_free_again() {
     // SAFETY: no other program knows the directory of this test.
     let filter = unsafe { SharedFilter::create_for(&file, builder(1_000), 2) }.unwrap();
     for death in 1..=3 {
-        let ready = directory.path().join("ready");
-        let mut sitter = start("sitter", &[text(&file), text(&ready)]);
-        while !ready.exists() {
-            assert_eq!(sitter.try_wait().unwrap(), None, "the child has failed");
-            std::thread::yield_now();
-        }
+        let mut sitter = start_and_wait("sitter", &file);
         assert!(filter.contains("ani"));
         assert!(matches!(
             error(&file),
@@ -566,7 +561,6 @@ fn the_seat_of_a_process_that_is_killed_is_free_again() {
         assert_eq!(filter.repair().processes, 0, "it lives");
         sitter.kill().unwrap();
         sitter.wait().unwrap();
-        fs::remove_file(&ready).unwrap();
         assert_eq!(filter.repair().processes, 1);
         assert_eq!(filter.participants().deaths, death);
         assert_eq!(filter.participants().in_use, 1);

@@ -5,13 +5,10 @@
 
 mod common;
 
-use common::{create, directory, growing, of_layout, open, reader};
+use common::{START, create, directory, growing, of_layout, open, reader, set_word, word};
 use guira_shm::{OpenError, SharedFilter, SharedReader};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::fs;
-
-/// The first word behind the header, where the filter begins.
-const START: usize = 512;
 
 /// Every call of a reader ends, and has some answer.
 fn look_up_all(reader: &SharedReader) {
@@ -59,11 +56,6 @@ fn random_words_in_a_filter_that_grows() {
     drop(filter);
     let good = fs::read(&file).unwrap();
     let words = good.len() / 8;
-    let word =
-        |bytes: &[u8], at: usize| u64::from_ne_bytes(bytes[8 * at..8 * at + 8].try_into().unwrap());
-    let set = |bytes: &mut [u8], at: usize, word: u64| {
-        bytes[8 * at..8 * at + 8].copy_from_slice(&word.to_ne_bytes());
-    };
     assert_eq!([word(&good, PROGRESS), word(&good, PROGRESS + 1)], [2, 3]);
     let first_plane = PROGRESS.next_multiple_of(512);
     let planes = (first_plane..words).find(|&at| word(&good, at) >> 58 != 0);
@@ -76,7 +68,7 @@ fn random_words_in_a_filter_that_grows() {
             0 => {
                 for at in planes.clone() {
                     if random.random_range(0..2) == 0 {
-                        set(&mut bytes, at, random.random());
+                        set_word(&mut bytes, at, random.random());
                     }
                 }
             }
@@ -90,7 +82,7 @@ fn random_words_in_a_filter_that_grows() {
                             _ => (word(&good, at) >> 58) + random.random_range(1..4),
                         };
                         let low = word(&good, at) << 6 >> 6;
-                        set(&mut bytes, at, low | (level & 63) << 58);
+                        set_word(&mut bytes, at, low | (level & 63) << 58);
                     }
                 }
             }
@@ -98,9 +90,9 @@ fn random_words_in_a_filter_that_grows() {
             3 => {
                 for at in planes.clone() {
                     if word(&good, at) != 0 && random.random_range(0..3) == 0 {
-                        set(&mut bytes, at, 0);
+                        set_word(&mut bytes, at, 0);
                     } else if word(&good, at) == 0 && random.random_range(0..3) == 0 {
-                        set(&mut bytes, at, random.random());
+                        set_word(&mut bytes, at, random.random());
                     }
                 }
             }
@@ -112,13 +104,13 @@ fn random_words_in_a_filter_that_grows() {
                         1 => u64::MAX,
                         _ => random.random_range(0..1_000),
                     };
-                    set(&mut bytes, at, number);
+                    set_word(&mut bytes, at, number);
                 }
             }
             // The hint and the number of segments, possible ones and others.
             _ => {
                 for at in [PROGRESS, PROGRESS + 1] {
-                    set(&mut bytes, at, random.random_range(0..6));
+                    set_word(&mut bytes, at, random.random_range(0..6));
                 }
             }
         }
@@ -177,7 +169,7 @@ fn random_words_anywhere_are_a_filter_that_answers() {
                     1 => random.random_range(0..600_u64),
                     _ => continue,
                 };
-                bytes[8 * at..8 * at + 8].copy_from_slice(&word.to_ne_bytes());
+                set_word(&mut bytes, at, word);
             }
             fs::write(&file, bytes).unwrap();
             // SAFETY: no other program knows the directory of this test.

@@ -5,10 +5,14 @@
 
 mod common;
 
-use common::{builder, create, directory, in_child, of_layout, path, reader, role, start, text};
+use common::{
+    builder, create, directory, in_child_of_a_user, of_layout, path, reader,
+    readers::{check_mapping, is_denied, kill_watcher, watch},
+    role,
+};
 use guira::{CuckooFilter, SnapshotError};
 use guira_shm::{OpenError, SharedFilter, SharedReader};
-use nix::unistd::{Uid, setuid};
+use nix::unistd::Uid;
 use std::{
     fs,
     hash::RandomState,
@@ -53,12 +57,7 @@ fn a_reader_cannot_write_its_mapping() {
     let file = directory.path().join("filter");
     drop(create(&file, builder(100)));
     let reader = reader(&file);
-    let maps = fs::read_to_string("/proc/self/maps").unwrap();
-    let of_file = maps.lines().filter(|line| line.contains(&text(&file)));
-    let rights: Vec<_> = of_file
-        .map(|line| line.split_whitespace().nth(1).unwrap())
-        .collect();
-    assert_eq!(rights, ["r--s"]);
+    check_mapping(&file);
     assert!(!reader.contains("ani"));
 }
 
@@ -103,23 +102,12 @@ fn who_may_only_read_the_file_can_open_a_reader_and_nothing_else() {
     let filter = create(&file, builder(100));
     filter.insert("ani").unwrap();
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let as_user = |child: &dyn Fn() -> bool| {
-        in_child(|| {
-            // Nothing is forbidden to root.
-            let is_user = !Uid::effective().is_root() || setuid(Uid::from_raw(65_534)).is_ok();
-            is_user && child()
-        })
-    };
-    let is_denied = |error: &OpenError| {
-        let kind = std::io::ErrorKind::PermissionDenied;
-        matches!(error, OpenError::Io(error) if error.kind() == kind)
-    };
     // SAFETY: no other program knows the directory of this test.
     let reader_error = || unsafe { SharedReader::open(&file) }.err();
     // SAFETY: as above.
     let filter_error = || unsafe { SharedFilter::open(&file) }.err();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
-    assert!(as_user(&|| {
+    assert!(in_child_of_a_user(|| {
         let reader = reader(&file);
         reader.contains("ani")
             && reader.len() == 1
@@ -128,7 +116,9 @@ fn who_may_only_read_the_file_can_open_a_reader_and_nothing_else() {
     // A new file is for its owner only.
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     if Uid::effective().is_root() {
-        assert!(as_user(&|| reader_error().as_ref().is_some_and(is_denied)));
+        assert!(in_child_of_a_user(|| reader_error()
+            .as_ref()
+            .is_some_and(is_denied)));
     }
 }
 
@@ -179,26 +169,15 @@ fn another_hasher_is_refused() {
 fn watcher() {
     let Some(arguments) = role() else { return };
     let reader = reader(&path(&arguments[0]));
-    fs::write(&arguments[1], "ready").unwrap();
-    loop {
-        assert!(reader.contains("ani"));
-    }
+    watch(&arguments[1], || reader.contains("ani"));
 }
 
 #[test]
 fn a_reader_that_is_killed_leaves_nothing() {
     let directory = directory();
-    let [file, ready] = ["filter", "ready"].map(|name| directory.path().join(name));
+    let file = directory.path().join("filter");
     let filter = create(&file, builder(100));
     filter.insert("ani").unwrap();
-    let before = fs::read(&file).unwrap();
-    let mut watcher = start("watcher", &[text(&file), text(&ready)]);
-    while !ready.exists() {
-        assert_eq!(watcher.try_wait().unwrap(), None, "the child has failed");
-        thread::yield_now();
-    }
-    watcher.kill().unwrap();
-    watcher.wait().unwrap();
-    assert!(fs::read(&file).unwrap() == before, "the file has changed");
+    kill_watcher(&file);
     assert_eq!(filter.repair().processes, 0);
 }

@@ -3,9 +3,10 @@
 #[cfg(guira_faults)]
 pub(crate) mod dying;
 pub(crate) mod fuse;
+pub(crate) mod readers;
 pub(crate) mod torture;
 
-use guira::{Builder, CuckooFilter, ExpiringBuilder, Prefer, shared::Census};
+use guira::{Builder, CuckooFilter, ExpiringBuilder, ExpiringFilter, Prefer, shared::Census};
 use guira_shm::{NotAlone, SharedExpiringFilter, SharedExpiringReader, SharedFilter, SharedReader};
 use nix::{
     errno::Errno,
@@ -14,10 +15,10 @@ use nix::{
         signal::{Signal, kill, killpg},
         wait::{WaitStatus, waitpid},
     },
-    unistd::{ForkResult, Pid, alarm, fork, getppid},
+    unistd::{ForkResult, Pid, Uid, alarm, fork, getppid, setuid},
 };
 use std::{
-    env,
+    env, fs,
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{self, Child, Command, ExitStatus, Stdio},
@@ -32,6 +33,19 @@ const PARENT: &str = "GUIRA_SHM_PARENT";
 /// Starts a child in a role, which is the name of a test.
 pub(crate) fn start(role: &str, arguments: &[String]) -> Child {
     command(role, arguments).spawn().expect("a process")
+}
+
+/// Starts a child in a role, whose arguments are the file of a filter, and a file that the child writes when
+/// it has begun. Waits until then.
+pub(crate) fn start_and_wait(role: &str, file: &Path) -> Child {
+    let ready = file.with_extension("ready");
+    let mut child = start(role, &[text(file), text(&ready)]);
+    while !ready.exists() {
+        assert_eq!(child.try_wait().unwrap(), None, "the child has failed");
+        thread::yield_now();
+    }
+    fs::remove_file(ready).unwrap();
+    child
 }
 
 /// The command that starts a child in a role.
@@ -96,6 +110,15 @@ pub(crate) fn directory() -> tempfile::TempDir {
     }
 }
 
+/// The word at this place in the bytes of a file.
+pub(crate) fn word(bytes: &[u8], at: usize) -> u64 {
+    u64::from_ne_bytes(bytes[8 * at..8 * at + 8].try_into().unwrap())
+}
+
+pub(crate) fn set_word(bytes: &mut [u8], at: usize, word: u64) {
+    bytes[8 * at..8 * at + 8].copy_from_slice(&word.to_ne_bytes());
+}
+
 /// The name of a file as an argument.
 pub(crate) fn text(path: &Path) -> String {
     path.to_str().expect("a plain name").to_owned()
@@ -105,6 +128,19 @@ pub(crate) fn text(path: &Path) -> String {
 pub(crate) fn path(text: &str) -> PathBuf {
     text.into()
 }
+
+/// The first word behind the header, where a filter begins.
+pub(crate) const START: usize = 512;
+
+/// The first word of the time in an expiring filter: the epoch. A cache line each: swept, recorded, at, boot,
+/// base.
+pub(crate) const TIME: usize = START + 8_192;
+
+/// The lines of the start of the machine and of its base, after the beginnings of 16 epochs.
+pub(crate) const BOOT: usize = 19;
+pub(crate) const BASE: usize = 20;
+
+pub(crate) const HOUR: Duration = Duration::from_secs(3600);
 
 /// Creates a filter.
 pub(crate) fn create(path: &Path, builder: Builder) -> SharedFilter {
@@ -147,6 +183,15 @@ pub(crate) fn builder(capacity: usize) -> Builder {
     CuckooFilter::builder()
         .capacity(capacity)
         .fingerprint_bits(20)
+        .seed(42)
+}
+
+/// A filter for `capacity` items that live for two epochs, with fingerprints of 16 bits.
+pub(crate) fn expiring(capacity: usize, ttl: Duration) -> ExpiringBuilder {
+    ExpiringFilter::builder(ttl)
+        .capacity(capacity)
+        .epochs(2)
+        .fingerprint_bits(16)
         .seed(42)
 }
 
@@ -198,6 +243,14 @@ pub(crate) fn recount(filter: &mut SharedFilter) -> usize {
 pub(crate) fn in_child(child: impl FnOnce() -> bool) -> bool {
     let pid = fork_for(child);
     waitpid(pid, None).expect("the child") == WaitStatus::Exited(pid, 0)
+}
+
+/// As `in_child`, but root is another user in the child, because nothing is forbidden to root.
+pub(crate) fn in_child_of_a_user(child: impl FnOnce() -> bool) -> bool {
+    in_child(|| {
+        let is_user = !Uid::effective().is_root() || setuid(Uid::from_raw(65_534)).is_ok();
+        is_user && child()
+    })
 }
 
 /// Runs `work` in a child process, which shares the mapping of this one, and kills it after this time if it
