@@ -12,7 +12,7 @@ pub(crate) fn items() -> impl Strategy<Value = Vec<u64>> {
     vec(prop_oneof![0..8_u64, 0..2_000_u64], 0..300)
 }
 
-/// Inserts items, and leaves out those that do not fit.
+/// Inserts the items that fit.
 pub(crate) fn insert_what_fits(filter: &CuckooFilter, items: &[u64]) {
     for item in items {
         let _ = filter.insert(item);
@@ -20,7 +20,7 @@ pub(crate) fn insert_what_fits(filter: &CuckooFilter, items: &[u64]) {
 }
 
 /// Calls a method with two filters at rest, and checks the copies of the items below `items`. If
-/// there is no room for all copies, this returns the number of those that were merged.
+/// there is no room for all copies, this returns the number of merged copies.
 pub(crate) fn assert_combined(
     filter: &CuckooFilter,
     other: &CuckooFilter,

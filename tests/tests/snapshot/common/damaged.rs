@@ -54,7 +54,7 @@ pub(crate) fn corpus(fuzzer: &str) -> PathBuf {
     all.join(fuzzer)
 }
 
-/// Checks the initial inputs of a fuzzer, most of which are snapshots.
+/// Checks the initial inputs of a fuzzer: most are snapshots.
 pub(crate) fn assert_corpus_keeps_to_the_law(fuzzer: &str, check: fn(&[u8]) -> bool) {
     let (mut inputs, mut accepted) = (0, 0);
     for entry in fs::read_dir(corpus(fuzzer)).expect("the corpus is in the repository") {
