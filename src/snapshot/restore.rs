@@ -3,6 +3,7 @@
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 use super::file::Loaded;
 use super::{
+    content::Content,
     decode::Decoder,
     decoder::FilterDecoder,
     header::{check_size, check_sum},
@@ -218,10 +219,7 @@ impl<S: BuildHasher + 'static, T: Lifetime> Restore<S, T> {
     /// As [`Filter::read_from`].
     pub fn read_from<R: Read>(self, reader: R) -> Result<Filter<S, T>, SnapshotError> {
         let content = Decoder::new(self.max_bytes).read_on(reader)?;
-        content.finish(
-            |seed| self.make.hasher(seed),
-            self.elapsed.unwrap_or_default(),
-        )
+        self.of(content, Duration::ZERO)
     }
 
     /// [`Filter::from_bytes`].
@@ -245,10 +243,7 @@ impl<S: BuildHasher + 'static, T: Lifetime> Restore<S, T> {
     ///
     /// As [`FilterDecoder::finish`].
     pub fn finish(self, decoder: FilterDecoder<T>) -> Result<Filter<S, T>, SnapshotError> {
-        decoder.into_inner().finish()?.finish(
-            |seed| self.make.hasher(seed),
-            self.elapsed.unwrap_or_default(),
-        )
+        self.of(decoder.into_inner().finish()?, Duration::ZERO)
     }
 
     /// [`Filter::load`]. The time that passes is the one that was given, or else the time since
@@ -260,8 +255,12 @@ impl<S: BuildHasher + 'static, T: Lifetime> Restore<S, T> {
     #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
     pub fn load(self, path: impl AsRef<std::path::Path>) -> Result<Filter<S, T>, SnapshotError> {
         let loaded = Loaded::read(path.as_ref(), self.max_bytes)?;
-        let elapsed = self.elapsed.unwrap_or(loaded.elapsed);
-        let content = loaded.content;
+        self.of(loaded.content, loaded.elapsed)
+    }
+
+    /// The filter of this content, after this time if no other one was given.
+    fn of(self, content: Content<T>, elapsed: Duration) -> Result<Filter<S, T>, SnapshotError> {
+        let elapsed = self.elapsed.unwrap_or(elapsed);
         content.finish(|seed| self.make.hasher(seed), elapsed)
     }
 
