@@ -182,8 +182,16 @@ fn a_repair_ends_a_move_in_each_of_its_states() {
 /// All gates say that the line has them.
 fn take_all_gates(crew: &Crew, line: usize) {
     for gate in &*crew.gates {
+        // Release, here and below: as the library writes gates, lines and words. One thread reads them.
         gate.store(line as u64, Ordering::Release);
     }
+}
+
+/// A line says this at one of its places, whether a filter can have it or not.
+fn say(crew: &Crew, line: usize, at: usize, entry: u64, bucket: u64) {
+    let said = entry << 32 | bucket;
+    // Release: as above.
+    crew.word(line, at).store(said, Ordering::Release);
 }
 
 /// Lines are words that any process may have written.
@@ -200,8 +208,7 @@ fn a_repair_leaves_out_moves_that_cannot_be() {
     for entry in [0, 1, last, last + 1, most] {
         for bucket in [0, buckets - 1, buckets, most] {
             for at in 0..4 {
-                crew.word(first, at)
-                    .store(entry << 32 | bucket, Ordering::Release);
+                say(crew, first, at, entry, bucket);
             }
             let repaired = raw.repair(DEAD);
             assert_eq!((repaired.retracted, repaired.completed), (0, 0));
@@ -222,6 +229,7 @@ fn a_repair_of_moves_that_cannot_be_changes_no_word() {
         take_all_gates(crew, first);
         let words: Vec<u64> = raw.table.all_words().map(|_| rng.random()).collect();
         for (word, bits) in raw.table.all_words().zip(&words) {
+            // Release: as above.
             word.store(*bits, Ordering::Release);
         }
         for (entry, at) in [0, L::LARGEST_ENTRY + 1]
@@ -229,10 +237,10 @@ fn a_repair_of_moves_that_cannot_be_changes_no_word() {
             .flat_map(|entry| (0..4).map(move |at| (entry, at)))
         {
             let bucket = rng.random_range(0..raw.table.buckets() as u64);
-            crew.word(first, at)
-                .store(entry << 32 | bucket, Ordering::Release);
+            say(crew, first, at, entry, bucket);
             raw.repair(DEAD);
         }
+        // Acquire: as the library reads words.
         let load = |word: &crate::sync::AtomicU64| word.load(Ordering::Acquire);
         assert!(raw.table.all_words().map(load).eq(words));
     }
