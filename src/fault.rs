@@ -67,7 +67,7 @@ pub(crate) enum Operation {
     Refresh,
     /// The end of dead copies: `raw/expire/wrong.rs`.
     Expire,
-    /// The exchange of a word: `table/loaded/wrong.rs`.
+    /// The exchange of a word: `table/view/wrong.rs`.
     Exchange,
     /// The reading of a chunk: `table/scan/wrong.rs`.
     Scan,

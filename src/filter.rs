@@ -170,13 +170,6 @@ impl<S, T: Lifetime> Filter<S, T> {
         }
     }
 
-    /// The filter in its layout, for a write: items that are due have expired.
-    #[inline(always)]
-    pub(crate) fn raw_for_write(&self) -> &T::Raw {
-        T::pass_time(&self.raw, &self.timing);
-        &self.raw
-    }
-
     pub(crate) fn geometry(&self) -> Geometry {
         let epochs = self.timing.epochs();
         Geometry {

@@ -16,15 +16,14 @@ pub(crate) mod entry;
 pub(crate) mod in_words;
 pub(crate) mod layout;
 mod level;
-pub(crate) mod loaded;
 mod parts;
-mod planes;
-pub(crate) mod route;
+mod route;
 pub(crate) mod scan;
 mod segment;
 mod shared;
 mod split;
 pub(crate) mod time;
+pub(crate) mod view;
 pub(crate) mod word;
 
 use crate::{
@@ -39,7 +38,6 @@ use layout::{BaseOf, Layout, Word};
 pub(crate) use level::Refusal;
 use parts::Parts;
 pub(crate) use parts::SPLITS_PER_INSERT;
-use planes::Plane;
 use segment::{Segment, Segments};
 use shared::Progress;
 use word::{Base, Bits, Bucket, Hint};
@@ -101,23 +99,6 @@ struct Growth<L: Layout> {
 }
 
 impl<L: Layout> Growth<L> {
-    /// The level that all words have reached, according to the hint.
-    #[inline(always)]
-    fn hint(&self) -> Hint {
-        // Acquire: pairs with the Release of `complete_level`.
-        let order = fault::order(Step::Hint, Ordering::Acquire);
-        Hint::of_bits(self.hint.load(order))
-    }
-
-    /// A plane. The thread has seen that its segment is published.
-    #[inline(always)]
-    fn plane(&self, plane: u64) -> Plane<'_> {
-        // The bit length of the plane's number is the number of its segment. A filter has fewer than 2^31
-        // planes.
-        let number = ((plane as u32) << 1 | 1).ilog2();
-        Plane::within(self.segments.planes(number as usize), plane, self.buckets)
-    }
-
     /// The hint of this process rises.
     #[cold]
     fn raise_hint(&self, hint: Hint) {
@@ -160,25 +141,6 @@ impl<L: Layout> Table<L> {
             first: Extra::of(first)?,
             growth: Extra::of(growth)?,
         })
-    }
-
-    /// The state of the growth. `None` in a fixed filter: the compiler knows that.
-    #[inline(always)]
-    fn growth(&self) -> Option<&Growth<L>> {
-        match L::GROWS {
-            true => self.growth.get().map(|growth| &**growth),
-            false => None,
-        }
-    }
-
-    /// Plane 0.
-    #[inline(always)]
-    fn first(&self) -> &[AtomicU64] {
-        match (self.first.get(), self.growth.get()) {
-            (Some(first), _) => first,
-            (None, Some(growth)) => &growth.segments.planes(0).words,
-            (None, None) => &[],
-        }
     }
 
     /// The number of buckets of a plane, which is the whole table unless it has grown.

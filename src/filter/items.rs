@@ -219,3 +219,12 @@ impl<S: BuildHasher, T: Lifetime> Filter<S, T> {
         item.hash_by(&self.hasher)
     }
 }
+
+impl<S, T: Lifetime> Filter<S, T> {
+    /// The filter in its layout, for a write: items that are due have expired.
+    #[inline(always)]
+    pub(crate) fn raw_for_write(&self) -> &T::Raw {
+        T::pass_time(&self.raw, &self.timing);
+        &self.raw
+    }
+}

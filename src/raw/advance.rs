@@ -22,8 +22,8 @@ use crate::{
     sync,
     table::{
         layout::TimedLayout,
-        route::View,
         time::{Now, beginning::Reading},
+        view::View,
     },
 };
 use std::{cell::Cell, time::Duration};

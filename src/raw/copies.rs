@@ -6,8 +6,8 @@ use crate::{
         class::Class,
         entry::{Entry, Fingerprint},
         layout::{Layout, Word},
-        loaded::Loaded,
         time::Moment,
+        view::Loaded,
         word::{Bucket, Mark},
     },
 };

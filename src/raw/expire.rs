@@ -31,9 +31,9 @@ use crate::{
         class::{Class, alternate},
         entry::{Entry, Fingerprint},
         layout::{Layout, Word},
-        loaded::Loaded,
-        route::View,
         time::{Moment, Time},
+        view::Loaded,
+        view::View,
         word::{Bucket, Mark},
     },
 };

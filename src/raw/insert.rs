@@ -22,8 +22,8 @@ use crate::{
         counted::Counted,
         entry::Entry,
         layout::{Layout, Word},
-        loaded::Loaded,
         time::{Moment, Time},
+        view::Loaded,
         word::{Bits, Bucket, Hint},
     },
 };

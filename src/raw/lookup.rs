@@ -24,8 +24,8 @@ use crate::{
         class::Class,
         entry::Fingerprint,
         layout::{Layout, Word},
-        route::View,
         time::{Moment, Time},
+        view::View,
         word::{Bits, Bucket, Hint, Phases},
     },
 };

@@ -224,7 +224,7 @@ impl<L: Layout> RawFilter<L> {
     }
 
     #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
-    fn take_unguarded(&self, p: crate::table::loaded::Loaded<'_, L>, entry: Entry) -> Lowered {
+    fn take_unguarded(&self, p: crate::table::view::Loaded<'_, L>, entry: Entry) -> Lowered {
         match self.take(p, entry) {
             Some(_) => Lowered::One,
             None => Lowered::None,

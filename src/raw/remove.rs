@@ -25,8 +25,8 @@ use crate::{
         counted::Counted,
         entry::Entry,
         layout::{Layout, Word},
-        loaded::Loaded,
         time::Always,
+        view::Loaded,
         word::{Bucket, Mark, Minus},
     },
 };

@@ -14,8 +14,8 @@ use crate::{
         Levels, Table,
         in_words::Extent,
         layout::{self, Layout, Word},
-        loaded::Loaded,
         time::in_words::InWords,
+        view::Loaded,
         word::{Bucket, Phases},
     },
 };

@@ -48,8 +48,8 @@ use crate::{
         counted::Counted,
         entry::{Entry, Fingerprint},
         layout::{Layout, Word},
-        loaded::Loaded,
         time::{Moment, Time},
+        view::Loaded,
         word::{Bits, Bucket, Hint},
     },
 };

@@ -167,7 +167,7 @@ impl<P: Storage> Versions<P> {
 }
 
 /// [`Versions`] with the place of the counters at hand, as a
-/// [`View`](crate::table::route::View) has that of the words.
+/// [`View`](crate::table::view::View) has that of the words.
 #[derive(Clone, Copy)]
 pub(crate) struct Stripes<'a> {
     stripes: &'a [AtomicU64],

@@ -5,7 +5,7 @@ use super::{
     class::Class,
     entry::low_bits,
     layout::Growing,
-    loaded::Loaded,
+    view::Loaded,
     word::{Bucket, Phases},
 };
 use crate::memory::Heap;

@@ -1,213 +1,20 @@
 //! Routing: which word counts for a fingerprint and a bucket.
 
 use super::{
-    Growth, Levels, Table,
-    class::{Class, Fingerprints},
+    Levels, Table,
     entry::{Fingerprint, low_bits},
-    layout::{BaseOf, Layout, Word},
-    loaded::Loaded,
-    planes::Plane,
-    word::{Base, Bits, Hint, Phases},
+    layout::{Layout, Word},
+    view::{Loaded, load_bits},
+    word::{Hint, Phases},
 };
 use crate::{
-    fault::{self, faulty, when_faulty},
+    fault::{faulty, when_faulty},
     memory::Storage,
     step::Step,
-    sync::{self, AtomicU64, Ordering, count_load},
+    sync::{self, AtomicU64},
 };
 
-/// A reader's load of a word in the step `step`.
-#[inline(always)]
-fn load_bits(step: Step, atomic: &AtomicU64) -> Bits {
-    count_load();
-    // Acquire: pairs with the Release of the exchange that wrote the word (PROOF,
-    // section 16: ReadP, ReadQ and the second reads).
-    Bits(atomic.load(fault::order(step, Ordering::Acquire)))
-}
-
-/// The table for a series of loads, with the address of its words in a register. After a load with
-/// Acquire the compiler must assume that any memory has changed, including that address, and would
-/// load it again for each word.
-pub(crate) struct View<'a, L: Layout> {
-    /// Plane 0 of a fixed filter.
-    first: &'a [AtomicU64],
-    growth: Option<&'a Growth<L>>,
-    table: &'a Table<L>,
-}
-
-impl<'a, L: Layout> View<'a, L> {
-    /// [`Table::growth`]. In a fixed filter the compiler knows that there is none.
-    #[inline(always)]
-    fn growth(&self) -> Option<&'a Growth<L>> {
-        self.growth.filter(|_| L::GROWS)
-    }
-
-    /// [`Table::buckets`].
-    #[inline(always)]
-    pub(crate) fn buckets(&self) -> usize {
-        match self.growth() {
-            Some(growth) => growth.buckets,
-            None => self.first.len(),
-        }
-    }
-
-    /// The class of the items with this hash.
-    #[inline(always)]
-    pub(crate) fn class(&self, hash: u64) -> Class {
-        let fingerprints = match self.growth() {
-            Some(growth) => growth.fingerprints,
-            None => const { Fingerprints::new(0) },
-        };
-        Class::of_hash(hash, fingerprints, self.buckets())
-    }
-
-    /// [`Table::hint`].
-    #[inline(always)]
-    fn hint(&self) -> Hint {
-        self.growth().map_or(Hint::FIXED, Growth::hint)
-    }
-
-    /// [`Table::base`].
-    #[inline(always)]
-    fn base(&self) -> BaseOf<L> {
-        BaseOf::<L>::of_first(self.growth().map_or(0, |growth| growth.first_level.into()))
-    }
-
-    /// Brings the words of a class into the cache, as [`Table::prefetch`] does.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self, class: Class) {
-        let plane = self.plane_of_hint(self.hint(), class.fingerprint);
-        plane.prefetch(class.p);
-        plane.prefetch(class.q);
-    }
-
-    /// [`Table::load`]. Between two levels all words are at the level of the hint, which one comparison
-    /// shows.
-    #[inline(always)]
-    pub(crate) fn load(&self, step: Step, fingerprint: Fingerprint, bucket: usize) -> Word<L> {
-        let hint = self.hint();
-        let bits = load_bits(step, self.plane_of_hint(hint, fingerprint).atomic(bucket));
-        let word = self.table.decode(bits);
-        if Word::<L>::is_at_hint(bits, hint) {
-            return word;
-        }
-        self.table.load_from(step, hint, word, fingerprint, bucket)
-    }
-
-    /// The words of a class, P before Q, and the hint. If both words are in the phase of the hint, they
-    /// count for the class; otherwise they say nothing about it. They are returned as bits, so that the
-    /// fast path of a lookup need not decode them.
-    #[inline(always)]
-    pub(crate) fn load_pair_at_hint(&self, class: Class) -> (Bits, Bits, Hint) {
-        let hint = self.hint();
-        let plane = self.plane_of_hint(hint, class.fingerprint);
-        let p = load_bits(Step::ReadP, plane.atomic(class.p));
-        let q = load_bits(Step::ReadQ, plane.atomic(class.q));
-        (p, q, hint)
-    }
-
-    /// [`Table::load_for_update`].
-    #[inline(always)]
-    pub(crate) fn load_for_update(&self, fingerprint: Fingerprint, bucket: usize) -> Loaded<'a, L> {
-        let hint = self.hint();
-        let plane = self.plane_of_hint(hint, fingerprint);
-        let loaded = Loaded::<L>::load(plane.atomic(bucket), self.base());
-        if Word::<L>::is_at_hint(loaded.bits, hint) {
-            return loaded;
-        }
-        self.table.load_for_update_from(hint, fingerprint, bucket)
-    }
-
-    /// [`load_for_update`](Self::load_for_update) for both words of a class, P before Q, and the hint.
-    /// Usually both are in the phase of the hint.
-    #[inline(always)]
-    pub(crate) fn load_pair_for_update(
-        &self,
-        class: Class,
-    ) -> (Loaded<'a, L>, Loaded<'a, L>, Hint) {
-        let hint = self.hint();
-        let (p, q) = self.load_both_from(hint, class.fingerprint, class.p, class.q);
-        (p, q, hint)
-    }
-
-    /// Both words of a class, and the hint. The first word is the one that a claim prefers if they are
-    /// equally full. Usually both are in the phase of the hint.
-    #[inline(always)]
-    pub(crate) fn load_pair_for_claim(&self, class: Class) -> (Loaded<'a, L>, Loaded<'a, L>, Hint) {
-        let (one, other) = class.in_order_of_claims::<L>();
-        let hint = self.hint();
-        let (one, other) = self.load_both_from(hint, class.fingerprint, one, other);
-        (one, other, hint)
-    }
-
-    /// The words of two buckets in the plane of the hint, in this order, and the hint. If both are in the
-    /// phase of the hint, they count for `fingerprint`; otherwise they say nothing about it.
-    #[inline(always)]
-    pub(crate) fn load_both_at_hint(
-        &self,
-        fingerprint: Fingerprint,
-        one: usize,
-        other: usize,
-    ) -> (Loaded<'a, L>, Loaded<'a, L>, Hint) {
-        let hint = self.hint();
-        let (plane, base) = (self.plane_of_hint(hint, fingerprint), self.base());
-        let load = |bucket| Loaded::<L>::load(plane.atomic(bucket), base);
-        (load(one), load(other), hint)
-    }
-
-    /// The words of two buckets, in this order.
-    #[inline(always)]
-    pub(crate) fn load_both_for_update(
-        &self,
-        fingerprint: Fingerprint,
-        one: usize,
-        other: usize,
-    ) -> (Loaded<'a, L>, Loaded<'a, L>) {
-        self.load_both_from(self.hint(), fingerprint, one, other)
-    }
-
-    #[inline(always)]
-    fn load_both_from(
-        &self,
-        hint: Hint,
-        fingerprint: Fingerprint,
-        one: usize,
-        other: usize,
-    ) -> (Loaded<'a, L>, Loaded<'a, L>) {
-        let (plane, base) = (self.plane_of_hint(hint, fingerprint), self.base());
-        let load = |bucket| Loaded::<L>::load(plane.atomic(bucket), base);
-        let both = (load(one), load(other));
-        // A reservation does not hide the phase.
-        if Word::<L>::are_at_hint(both.0.bits, both.1.bits, hint) {
-            return both;
-        }
-        let one = self.table.load_for_update_from(hint, fingerprint, one);
-        let other = self.table.load_for_update_from(hint, fingerprint, other);
-        (one, other)
-    }
-
-    /// The plane that counts for `fingerprint` if its words are at the level of the hint. It is computed
-    /// without a branch on the fingerprint, which would be unpredictable.
-    #[inline(always)]
-    fn plane_of_hint(&self, hint: Hint, fingerprint: Fingerprint) -> Plane<'a> {
-        let Some(growth) = self.growth() else {
-            return Plane::of(self.first);
-        };
-        growth.plane(hint.plane_bits(fingerprint.bits()) >> growth.first_level)
-    }
-}
-
 impl<L: Layout> Table<L> {
-    /// The table for a series of loads.
-    #[inline(always)]
-    pub(crate) fn view(&self) -> View<'_, L> {
-        View {
-            first: if L::GROWS { &[] } else { self.first() },
-            growth: self.growth(),
-            table: self,
-        }
-    }
-
     /// A reader's load of the word that counts for `fingerprint` in `bucket`.
     ///
     /// Acquire: pairs with the Release of every exchange, so that a thread that sees the effect of a
@@ -259,7 +66,7 @@ impl<L: Layout> Table<L> {
     /// Nearly all words are at the level of the hint or at the next one. Which of the two is
     /// unpredictable, so the plane is computed without a branch.
     #[cold]
-    fn load_from(
+    pub(super) fn load_from(
         &self,
         step: Step,
         hint: Hint,
@@ -303,7 +110,7 @@ impl<L: Layout> Table<L> {
     /// In a filter that processes share, a way may lead nowhere. It then ends at its last word, here and
     /// in [`load_from`](Self::load_from): a remove waits until both find the same.
     #[cold]
-    fn load_for_update_from(
+    pub(super) fn load_for_update_from(
         &self,
         hint: Hint,
         fingerprint: Fingerprint,
@@ -411,14 +218,6 @@ impl<L: Layout> Table<L> {
         #[cfg(guira_loom)]
         if let Some(progress) = self.progress().filter(|_| _plane != 0) {
             progress.touch(_plane, _bucket);
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn plane(&self, plane: u64) -> Plane<'_> {
-        match self.growth() {
-            Some(growth) => growth.plane(plane),
-            None => Plane::of(self.first()),
         }
     }
 

@@ -5,7 +5,7 @@
 //! its own list of all of them. What is published there is how many of them are in use: see
 //! [`shared`](super::shared).
 
-use super::{parts::Parts, planes::Planes};
+use super::{parts::Parts, view::Planes};
 use crate::{memory::Storage, sync::once::Once};
 
 /// The memory that a filter needs for level k; published when the level begins. It is a cache line of

@@ -14,7 +14,7 @@
 use super::{
     Table,
     layout::{Layout, Word},
-    loaded::Loaded,
+    view::Loaded,
     word::Phases,
 };
 use crate::{memory::Storage, step::Step};

@@ -3,7 +3,7 @@
 use crate::table::{
     entry::Entry,
     layout::{Layout, Word},
-    loaded::Loaded,
+    view::Loaded,
     word::{Bits, Bucket, Hint, Mark},
 };
 

@@ -18,8 +18,8 @@ use crate::{
         class::Class,
         entry::{Entry, Fingerprint},
         layout::{Layout, Word},
-        loaded::Loaded,
         time::{Moment, Time},
+        view::Loaded,
         word::{Bucket, Mark},
     },
 };

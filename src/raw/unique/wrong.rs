@@ -10,8 +10,8 @@ use crate::{
         class::Class,
         entry::Entry,
         layout::{Layout, Word},
-        loaded::Loaded,
         time::{Moment, Time},
+        view::Loaded,
         word::Bucket,
     },
 };
