@@ -2,8 +2,48 @@
 
 use super::*;
 
+fn is_too_large(refused: &Result<Geometry, BuildError>) -> bool {
+    matches!(refused, Err(BuildError::Capacity { .. }))
+}
+
+#[test]
+fn errors_say_what_was_asked_and_what_can_be_had() {
+    use BuildError::{Capacity, FalsePositiveRate, FingerprintBits, Memory, RateOfFingerprint};
+    let (asked, min, max, allowed, fingerprint_bits) = (0.0, MIN_RATE, 7, vec![10, 12], 15);
+    for (error, text) in [
+        (
+            FalsePositiveRate { asked, min },
+            "false-positive rate 0 is not in the range [2e-9, 1)",
+        ),
+        (
+            FingerprintBits { asked: 11, allowed },
+            "unsupported fingerprint size 11: use one of [10, 12]",
+        ),
+        (
+            RateOfFingerprint {
+                asked: 1e-5,
+                fingerprint_bits,
+                min: 0.25,
+            },
+            "15-bit fingerprints do not reach a false-positive rate of 1e-5: the range is [0.25, 1)",
+        ),
+        (
+            Capacity {
+                asked: 9,
+                fingerprint_bits,
+                max,
+            },
+            "capacity 9 is too large: with 15-bit fingerprints at most 7 items fit",
+        ),
+        (Memory { buckets: 5 }, "no memory for 5 buckets of 8 bytes"),
+    ] {
+        assert_eq!(error.to_string(), text);
+    }
+}
+
 #[test]
 fn a_rate_outside_of_the_range_is_refused() {
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
     let outside = [
         0.0,
         -0.0,
@@ -11,11 +51,10 @@ fn a_rate_outside_of_the_range_is_refused() {
         1.0,
         1.5,
         1e-300,
-        f64::MIN_POSITIVE,
         1.999_999e-9,
-        f64::NAN,
-        f64::INFINITY,
-        f64::NEG_INFINITY,
+        nan,
+        inf,
+        -inf,
         f64::MAX,
     ];
     for bits in BITS.map(Some).into_iter().chain([None]) {
@@ -31,34 +70,16 @@ fn a_rate_outside_of_the_range_is_refused() {
     let just_below_one = 1.0_f64.next_down();
     assert!(choose(100, just_below_one).is_ok());
     assert!(choose(100, MIN_RATE).is_ok());
-    let error = BuildError::FalsePositiveRate {
-        asked: 0.0,
-        min: MIN_RATE,
-    };
-    assert_eq!(
-        error.to_string(),
-        "false-positive rate 0 is not in the range [2e-9, 1)"
-    );
 }
 
 #[test]
 fn fingerprints_of_another_size_are_refused() {
-    for asked in (0..40)
-        .chain([64, u32::MAX])
-        .filter(|bits| !BITS.contains(bits))
-    {
+    let sizes = (0..40).chain([64, u32::MAX]);
+    for asked in sizes.filter(|bits| !BITS.contains(bits)) {
         let error = fixed(100, 0.01, Some(asked)).unwrap_err();
         let allowed = BITS.to_vec();
         assert_eq!(error, BuildError::FingerprintBits { asked, allowed });
     }
-    let error = BuildError::FingerprintBits {
-        asked: 11,
-        allowed: vec![10, 12],
-    };
-    assert_eq!(
-        error.to_string(),
-        "unsupported fingerprint size 11: use one of [10, 12]"
-    );
 }
 
 /// The rate named as the lowest is allowed; one a little lower is not.
@@ -69,29 +90,17 @@ fn a_rate_that_the_fingerprint_does_not_reach_is_refused() {
         if min >= MIN_RATE {
             assert!(fixed(100, min, Some(bits)).is_ok(), "{bits} bits, {min}");
             let asked = min * 0.999;
-            let error = fixed(100, asked, Some(bits)).unwrap_err();
-            let fingerprint_bits = bits;
-            assert_eq!(
-                error,
-                BuildError::RateOfFingerprint {
-                    asked,
-                    fingerprint_bits,
-                    min
-                }
-            );
+            let (refused, fingerprint_bits) = (fixed(100, asked, Some(bits)), bits);
+            let expected = BuildError::RateOfFingerprint {
+                asked,
+                fingerprint_bits,
+                min,
+            };
+            assert_eq!(refused, Err(expected));
         } else {
             assert!(fixed(100, MIN_RATE, Some(bits)).is_ok());
         }
     }
-    let error = BuildError::RateOfFingerprint {
-        asked: 1e-5,
-        fingerprint_bits: 10,
-        min: 0.25,
-    };
-    assert_eq!(
-        error.to_string(),
-        "10-bit fingerprints do not reach a false-positive rate of 1e-5: the range is [0.25, 1)"
-    );
 }
 
 #[test]
@@ -133,10 +142,7 @@ fn what_is_named_for_a_filter_that_grows_too_far_is_no_longer_too_far() {
                         continue;
                     }
                     let beyond = growable(max, max + max / 100_000, rate, bits);
-                    assert!(
-                        matches!(beyond, Err(BuildError::Capacity { .. })),
-                        "{place}: {beyond:?}"
-                    );
+                    assert!(is_too_large(&beyond), "{place}: {beyond:?}");
                 }
             }
         }
@@ -148,50 +154,32 @@ fn what_is_named_for_a_filter_that_grows_too_far_is_no_longer_too_far() {
 fn a_capacity_that_is_too_large_is_refused_and_the_largest_is_named() {
     for bits in BITS.map(Some).into_iter().chain([None]) {
         for rate in RATES {
-            let asked = usize::MAX;
-            let error = match fixed(asked, rate, bits) {
+            let error = match fixed(usize::MAX, rate, bits) {
                 Err(BuildError::RateOfFingerprint { .. }) => continue,
-                Err(error) => error,
-                Ok(geometry) => panic!("{rate:?}, {bits:?}: {geometry:?}"),
+                other => other,
             };
-            let BuildError::Capacity {
-                asked: named,
+            let Err(BuildError::Capacity {
+                asked: usize::MAX,
                 fingerprint_bits,
                 max,
-            } = error
+            }) = error
             else {
                 panic!("{rate:?}, {bits:?}: {error:?}")
             };
-            assert_eq!(named, asked);
             assert!(bits.is_none_or(|bits| bits == fingerprint_bits));
             let most = fixed(max, rate, bits);
             assert!(most.is_ok(), "{max} items, {rate:?}, {bits:?}: {most:?}");
             assert!(most.unwrap().buckets <= MAX_BUCKETS);
             // Not far off the true limit.
             let beyond = fixed(max + max / 1_000_000, rate, bits);
-            assert!(
-                matches!(beyond, Err(BuildError::Capacity { .. })),
-                "{beyond:?}"
-            );
+            assert!(is_too_large(&beyond), "{beyond:?}");
         }
     }
     // On 64 bits 2^48: far more than a table can have, though not than addresses.
     let least = usize::MAX >> ((usize::BITS - 32) / 2);
     for capacity in [usize::MAX, usize::MAX - 1, usize::MAX / 2, least] {
-        assert!(
-            matches!(choose(capacity, 0.001), Err(BuildError::Capacity { .. })),
-            "{capacity}"
-        );
+        assert!(is_too_large(&choose(capacity, 0.001)), "{capacity}");
     }
-    let error = BuildError::Capacity {
-        asked: 9,
-        fingerprint_bits: 15,
-        max: 7,
-    };
-    assert_eq!(
-        error.to_string(),
-        "capacity 9 is too large: with 15-bit fingerprints at most 7 items fit"
-    );
 }
 
 #[test]
@@ -205,8 +193,6 @@ fn memory_that_cannot_be_had_is_an_error_not_an_abort() {
         };
         assert!(AnyFilter::new(&geometry, 0).is_none());
     }
-    let error = BuildError::Memory { buckets: 5 };
-    assert_eq!(error.to_string(), "no memory for 5 buckets of 8 bytes");
 }
 
 #[test]

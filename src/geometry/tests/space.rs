@@ -7,11 +7,6 @@ fn for_space(capacity: usize, rate: f64, bits: Option<u32>) -> Result<Geometry, 
     choose_of(SPACE, capacity, None, rate, bits)
 }
 
-/// Bits an item of the table.
-fn bits(geometry: Geometry) -> f64 {
-    (64 * geometry.buckets) as f64 / geometry.capacity as f64
-}
-
 #[test]
 fn a_small_table_keeps_the_rate_and_is_never_the_larger_one() {
     for rate in RATES {
@@ -31,40 +26,34 @@ fn a_small_table_keeps_the_rate_and_is_never_the_larger_one() {
 /// Some of these are in the documentation of [`Builder::prefer`](crate::Builder::prefer).
 #[test]
 fn a_small_table_has_fewer_bits_an_item() {
-    let bits_at = |rate| {
-        let choose = [fixed, for_space];
-        choose.map(|choose| {
+    for (rate, fast, small) in [
+        (0.03, 11.0, 9.4),
+        (0.02, 11.0, 9.9),
+        (0.01, 12.5, 11.0),
+        (0.005, 13.3, 12.5),
+        (0.003, 13.3, 13.3),
+        (0.001, 16.8, 14.7),
+        (1e-4, 23.2, 20.8),
+        (1e-5, 23.2, 23.2),
+    ] {
+        let bits = [fixed, for_space].map(|choose| {
             let geometry = choose(1_000_000, rate, None).expect("a table");
-            (bits(geometry) * 10.0).round() / 10.0
-        })
-    };
-    let rates = [
-        0.05, 0.03, 0.02, 0.01, 0.005, 0.003, 0.001, 1e-4, 1e-5, 1e-6,
-    ];
-    let expected = [
-        [11.0, 9.4],
-        [11.0, 9.4],
-        [11.0, 9.9],
-        [12.5, 11.0],
-        [13.3, 12.5],
-        [13.3, 13.3],
-        [16.8, 14.7],
-        [23.2, 20.8],
-        [23.2, 23.2],
-        [37.9, 37.9],
-    ];
-    assert_eq!(rates.map(bits_at).as_slice(), expected);
+            (64 * geometry.buckets) as f64 / geometry.capacity as f64
+        });
+        let bits = bits.map(|it| (it * 10.0).round() / 10.0);
+        assert_eq!(bits, [fast, small], "{rate}");
+    }
 }
 
 #[test]
-fn the_bits_of_a_small_table_choose_its_words() {
-    for (bits, slots) in [(9, 7), (11, 6), (13, 5)] {
-        let builder = CuckooFilter::builder().prefer(Prefer::Space);
+fn the_bits_of_a_table_choose_its_words() {
+    let speed = [(10, 6), (12, 5), (15, 4), (20, 3), (30, 2)].map(|it| (Prefer::Speed, it));
+    let space = [(9, 7), (11, 6), (13, 5)].map(|it| (Prefer::Space, it));
+    for (prefer, (bits, slots)) in speed.into_iter().chain(space) {
+        let builder = CuckooFilter::builder().prefer(prefer);
         let filter = builder.fingerprint_bits(bits).build().expect("a filter");
-        assert_eq!(
-            (filter.fingerprint_bits(), filter.bucket_slots()),
-            (bits, slots)
-        );
+        let layout = (filter.fingerprint_bits(), filter.bucket_slots());
+        assert_eq!(layout, (bits, slots));
     }
     // Two layouts have 15 bits, and two have 20.
     for (bits, of_packed, of_semi_sorted) in [(15, 0.0003, 0.000_15), (20, 1e-5, 4e-6)] {
