@@ -93,20 +93,6 @@ fn one_low_sum_does_not_say_that_there_are_few() {
 }
 
 #[test]
-fn reset_is_zero_on_every_shard() {
-    for buckets in TABLES {
-        let mut len = Len::new(buckets);
-        thread::scope(|scope| {
-            for _ in 0..20 {
-                scope.spawn(|| len.add(7));
-            }
-        });
-        len.reset();
-        assert_eq!(len.slots(), 0, "{buckets}");
-    }
-}
-
-#[test]
 fn shards_never_take_up_more_than_half_of_the_table() {
     assert_eq!(Len::new(511).bytes(), size_of::<First<()>>());
     for buckets in (1..200).map(|pages| pages * 512) {
@@ -142,70 +128,24 @@ fn the_counters_of_all_threads_are_added_up_and_outlast_a_reset() {
 
 #[test]
 fn a_filter_that_takes_the_items_of_another_keeps_its_counters() {
-    for (words, other_words) in [(2, 2), (LARGE, 2), (2, LARGE), (LARGE, LARGE)] {
-        let mut len = Growing::<()>::new(words);
-        let other = Growing::<()>::new(other_words);
+    fn check<K: Kind>(words: usize, other_words: usize) {
+        let [mut len, other] = [words, other_words].map(super::Len::<Heap, K, ()>::new);
         len.add(100);
         len.counters().relocated(7);
         len.counters().failed();
         other.add(50);
         other.counters().relocated(3);
+        other.counters().retried();
         len.replace(other);
         let stats = len.stats();
         assert_eq!((len.slots(), stats.failed_inserts), (50, 1));
         assert_eq!((stats.relocations, stats.longest_path), (10, 7));
+        assert_eq!(stats.retried_lookups, 1, "{words}, {other_words}");
     }
-}
-
-/// The same if both have several shards, and the counters of the other one are in the first of these.
-#[test]
-fn a_filter_that_takes_the_items_of_a_large_one_keeps_the_counters_of_both() {
-    let mut len = Len::new(LARGE);
-    let other = Len::new(LARGE);
-    for len in [&len, &other] {
-        for _ in 0..5 {
-            len.counters().relocated(2);
-            len.counters().retried();
-        }
+    for (words, other_words) in [(2, 2), (LARGE, 2), (2, LARGE), (LARGE, LARGE)] {
+        check::<CanGrow>(words, other_words);
+        check::<Fixed>(words, other_words);
     }
-    len.replace(other);
-    let stats = len.stats();
-    assert_eq!((stats.relocations, stats.longest_path), (20, 2));
-    assert_eq!(stats.retried_lookups, 10);
-}
-
-#[test]
-fn the_counters_of_a_small_filter_never_start_again() {
-    let stats = Stats {
-        relocations: u64::MAX,
-        longest_path: 1 << 20,
-        failed_inserts: 1 << 40,
-        retried_lookups: u64::MAX,
-        conservative_lookups: 3,
-        ..Stats::default()
-    };
-    let counters = SmallCounters::from(stats);
-    let shown = |counters: &SmallCounters| {
-        let mut stats = Stats::default();
-        counters.add_to(&mut stats);
-        stats
-    };
-    let before = shown(&counters);
-    assert_eq!(before.relocations, (1 << 48) - 1);
-    assert_eq!(before.longest_path, (1 << 16) - 1);
-    assert_eq!(before.failed_inserts, 1 << 40);
-    assert!(before.retried_lookups > 4_000_000_000);
-    let mut len = Len::new(2);
-    len.first.counters = counters;
-    len.counters().retried();
-    len.counters().conservative();
-    len.counters().failed();
-    let after = len.stats();
-    assert_eq!(after.retried_lookups, before.retried_lookups);
-    assert_eq!(
-        (after.conservative_lookups, after.failed_inserts),
-        (4, (1 << 40) + 1)
-    );
 }
 
 #[test]
@@ -218,18 +158,12 @@ fn the_number_of_shards_follows_the_table() {
 #[test]
 fn thread_numbers_differ_and_stay() {
     let numbers: std::collections::HashSet<usize> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..20)
-            .map(|_| {
-                scope.spawn(|| {
-                    let number = thread_number();
-                    assert_eq!(thread_number(), number);
-                    number
-                })
-            })
-            .collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap())
+        let numbers = || [thread_number(), thread_number()];
+        let threads: Vec<_> = (0..20).map(|_| scope.spawn(numbers)).collect();
+        let numbers = threads.into_iter().map(|thread| thread.join().unwrap());
+        numbers
+            .inspect(|[first, again]| assert_eq!(first, again))
+            .map(|[it, _]| it)
             .collect()
     });
     assert_eq!(numbers.len(), 20);
