@@ -64,25 +64,30 @@ fn a_beginning_is_that_of_one_epoch() {
     }
 }
 
-/// A thread that is preempted between the reading and the record changes nothing.
+/// It is due when it is as old as that. A reading before its beginning counts as that, and a thread that is
+/// preempted between its reading and its record changes nothing.
 #[test]
-fn a_late_record_of_an_epoch_is_void() {
+fn an_epoch_is_as_old_as_it_is_due() {
     let beginning = unknown();
-    beginning.record(8, at(micros(50_000)));
+    assert_eq!(beginning.age(8, at(micros(40_000))), None);
+    assert!(!is_due(&beginning, 8, micros(40_000)));
     for (epoch, late) in [(7, 20_000), (7, 59_000), (8, 59_000), (8, 10)] {
         beginning.record(epoch, at(micros(late)));
-    }
-    assert!(!is_due(&beginning, 8, micros(60_000) - NANO));
-    assert!(is_due(&beginning, 8, micros(60_000)));
-}
-
-#[test]
-fn a_reading_before_the_beginning_is_not_due() {
-    let beginning = unknown();
-    beginning.record(1, at(micros(40_000)));
-    for reading in [0, 1, 39_999, 40_000] {
-        assert!(!is_due(&beginning, 1, micros(reading)), "{reading}");
-        assert_eq!(beginning.age(1, at(micros(reading))), Some(Duration::ZERO));
+        for (reading, age) in [
+            (0, 0),
+            (39_999, 0),
+            (40_000, 0),
+            (49_999, 9_999),
+            (50_000, 10_000),
+        ] {
+            let (reading, is_over) = (micros(reading), age == 10_000);
+            assert_eq!(beginning.age(8, at(reading)), Some(micros(age)), "{late}");
+            assert_eq!(is_due(&beginning, 8, reading), is_over, "{late}");
+        }
+        for other in [7, 9, 8 + (1 << 16)] {
+            let age = beginning.age(other, at(micros(50_000)));
+            assert_eq!(age, None, "{late}, {other}");
+        }
     }
 }
 
@@ -98,21 +103,6 @@ fn no_epoch_is_due_at_the_end_of_the_clock() {
         beginning.record(1, at(reading));
         assert!(!is_due(&beginning, 1, latest + LENGTH));
         assert!(!is_due(&beginning, 1, Duration::MAX));
-    }
-}
-
-/// The age of an epoch is what `is_due` goes by.
-#[test]
-fn an_epoch_is_as_old_as_it_is_due() {
-    let beginning = unknown();
-    assert_eq!(beginning.age(3, at(micros(9_000))), None);
-    assert!(!is_due(&beginning, 3, micros(9_000)));
-    let age = |reading| beginning.age(3, at(micros(reading)));
-    assert_eq!(age(18_999), Some(micros(9_999)));
-    assert_eq!(age(19_000), Some(LENGTH));
-    assert!(is_due(&beginning, 3, micros(19_000)));
-    for other in [2, 4, 3 + (1 << 16)] {
-        assert_eq!(beginning.age(other, at(micros(19_000))), None);
     }
 }
 
@@ -163,10 +153,8 @@ fn clocks_are_not_mixed() {
 fn a_duplicate_knows_what_is_known() {
     let beginning = Beginning::in_epoch(5, vec![micros(7_000)]);
     let restored: Beginning = beginning.duplicate();
-    assert_eq!(
-        restored.age(5, Reading::own(micros(1))),
-        Some(micros(7_001))
-    );
+    let own = Reading::own(micros(1));
+    assert_eq!(restored.age(5, own), Some(micros(7_001)));
     beginning.record(6, at(micros(20)));
     let later: Beginning = beginning.duplicate();
     assert_eq!(later.age(6, at(micros(30))), Some(micros(10)));
@@ -221,10 +209,8 @@ fn what_was_known_before_the_filter_was_made_counts() {
     assert_eq!(callers(90_000), 3, "the first reading is not known");
     made.record(1, at(micros(90_000)));
     assert_eq!([94_999, 95_000, 108_000].map(callers), [3, 2, 1]);
-    assert_eq!(
-        made.ages(1, 4, at(micros(90_500))),
-        [1_500, 12_500, 25_500, 25_500].map(micros)
-    );
+    let ages = made.ages(1, 4, at(micros(90_500)));
+    assert_eq!(ages, [1_500, 12_500, 25_500, 25_500].map(micros));
 }
 
 /// Of the last epochs, and not of another one that has the same place.
