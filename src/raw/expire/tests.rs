@@ -71,40 +71,31 @@ fn a_copy_that_is_taken_while_it_is_withheld_is_counted_once() {
     }
 }
 
-/// A copy that dies between its word was read and the exchange is emptied, and not renewed.
+/// A copy that dies between its word was read and the exchange is emptied, and not renewed. The same of one
+/// that a remove takes before it has its new tag.
 #[test]
-fn a_copy_that_has_died_is_not_renewed() {
-    let (raw, class, bucket, entry) = filter_of_one();
-    let loaded = raw.table.load_for_update(class.fingerprint, bucket);
-    let_all_die(&raw);
-    let renewed = raw.renew(bucket, loaded, entry, |now| {
-        Moment::<Word<E16x3>>::entry(now, class.fingerprint)
-    });
-    assert!(matches!(renewed, Renewal::Lost));
-    assert!(!raw.contains(class));
-    assert_eq!(word_at(&raw, bucket), Word::<E16x3>::EMPTY);
-    assert_eq!(raw.len.copies(), 0);
+fn a_copy_that_is_gone_is_not_renewed() {
+    for is_removed in [false, true] {
+        let (raw, class, bucket, entry) = filter_of_one();
+        let loaded = raw.table.load_for_update(class.fingerprint, bucket);
+        if !is_removed {
+            let_all_die(&raw);
+        }
+        let renewed = raw.renew(bucket, loaded, entry, |now| {
+            assert!(is_removed && raw.remove(class));
+            Moment::<Word<E16x3>>::entry(now, class.fingerprint)
+        });
+        assert!(matches!(renewed, Renewal::Lost), "{is_removed}");
+        assert!(!raw.contains(class), "{is_removed}");
+        assert_eq!(word_at(&raw, bucket), Word::<E16x3>::EMPTY, "{is_removed}");
+        assert_eq!(raw.len.copies(), 0, "{is_removed}");
+    }
 }
 
 /// The entry of a copy of the class that has this age.
 fn aged(raw: &Raw, class: Class, age: u64) -> Entry {
     let then = Now::<E16x3>::new(raw.moment().epoch().wrapping_sub(age), OLDEST);
     Moment::<Word<E16x3>>::entry(then, class.fingerprint)
-}
-
-/// A remove takes the copy before it has its new tag.
-#[test]
-fn a_copy_that_is_removed_while_it_is_renewed_is_gone() {
-    let (raw, class, bucket, entry) = filter_of_one();
-    let_time_pass(&raw);
-    let loaded = raw.table.load_for_update(class.fingerprint, bucket);
-    let renewed = raw.renew(bucket, loaded, entry, |now| {
-        assert!(raw.remove(class));
-        Moment::<Word<E16x3>>::entry(now, class.fingerprint)
-    });
-    assert!(matches!(renewed, Renewal::Lost));
-    assert_eq!(word_at(&raw, bucket), Word::<E16x3>::EMPTY);
-    assert_eq!(raw.len.copies(), 0);
 }
 
 /// Another thread has a copy of the word withheld, and that copy is of another class.

@@ -94,30 +94,38 @@ fn the_home_is_either_bucket_for_half_of_all_classes() {
     home_is_either_bucket_for_half::<Growing>(|number| number << Growing::MAX_LEVEL);
 }
 
+/// The home is better than nothing, but the emptier word is better, unless the home has a reservation. A
+/// reservation is taken away wherever it is, because its thread may be stopped for ever.
 #[test]
-fn an_absent_item_is_added_to_its_home() {
-    let (raw, class) = wide();
-    assert_eq!(raw.insert_unique(class), Ok(true));
-    for _ in 0..3 {
-        assert_eq!(raw.insert_unique(class), Ok(false));
+fn an_absent_item_is_added_to_its_home_or_to_an_emptier_word() {
+    let one = EMPTY.plus(Entry::new(700));
+    for (home, away, goes_home) in [
+        (EMPTY, EMPTY, true),
+        (one, EMPTY, false),
+        (reserved(&[]), EMPTY, true),
+        (EMPTY, reserved(&[]), true),
+        (reserved(&[700, 701]), EMPTY, true),
+    ] {
+        let context = format!("{home:?} and {away:?}");
+        let (raw, class) = wide();
+        put(&raw, class.p, home);
+        put(&raw, class.q, away);
+        let (into, other) = [(class.q, class.p), (class.p, class.q)][usize::from(goes_home)];
+        let words = || [into, other].map(|bucket| word_at(&raw, bucket));
+        let [before, beside] = words();
+        let (answer, loads) = loads::during(|| raw.insert_unique(class));
+        assert_eq!(answer, Ok(true), "{context}");
+        let after = [before.plus(class.untagged()), beside];
+        assert_eq!(words(), after, "{context}");
+        let left = [into, other].map(|bucket| is_reserved(&raw, bucket));
+        assert_eq!(left, [false; 2], "{context}");
+        // It looks at the words many times first, so that the owner of a reservation may end.
+        let waits = home.is_reserved() || away.is_reserved();
+        let many = (20..200).contains(&loads);
+        assert_eq!(many, waits, "{loads} loads: {context}");
+        assert_eq!(raw.insert_unique(class), Ok(false), "{context}");
+        assert_eq!((raw.count(class), raw.len.copies()), (1, 1), "{context}");
     }
-    assert_eq!((raw.count(class), raw.len.copies()), (1, 1));
-    assert_eq!(word_at(&raw, class.p), EMPTY.plus(class.untagged()));
-    assert!(!is_reserved(&raw, class.p));
-}
-
-/// The thread that made the reservation may be stopped for ever.
-#[test]
-fn a_reservation_left_standing_is_taken_away() {
-    let (raw, class) = wide();
-    put(&raw, class.p, reserved(&[]));
-    assert!(is_reserved(&raw, class.p));
-    let (answer, loads) = loads::during(|| raw.insert_unique(class));
-    assert_eq!(answer, Ok(true));
-    assert!(!is_reserved(&raw, class.p));
-    // It has looked at both words many times first, so that the owner may end.
-    assert!((20..200).contains(&loads), "{loads} loads");
-    assert_eq!((raw.count(class), raw.len.copies()), (1, 1));
 }
 
 #[test]
@@ -132,50 +140,18 @@ fn room_is_made_where_both_words_are_full() {
     assert_eq!(raw.stats().relocations, 1);
 }
 
-/// The home is better than nothing, but the emptier word is better.
-#[test]
-fn an_absent_item_is_added_to_the_emptier_word() {
-    let (raw, class) = wide();
-    put(&raw, class.p, EMPTY.plus(Entry::new(700)));
-    assert_eq!(raw.insert_unique(class), Ok(true));
-    assert_eq!(word_at(&raw, class.q), EMPTY.plus(class.untagged()));
-    assert_eq!(word_at(&raw, class.p), EMPTY.plus(Entry::new(700)));
-    assert_eq!((raw.count(class), raw.len.copies()), (1, 1));
-}
-
-/// A call in the home takes a reservation in the other word away; one there waits for no call,
-/// but goes home.
-#[test]
-fn a_reservation_in_the_other_word_is_taken_away() {
-    for reserved_at_home in [false, true] {
-        let (raw, class) = wide();
-        let (home, away) = match reserved_at_home {
-            false => (EMPTY, reserved(&[])),
-            true => (reserved(&[700, 701]), EMPTY),
-        };
-        put(&raw, class.p, home);
-        put(&raw, class.q, away);
-        assert_eq!(raw.insert_unique(class), Ok(true));
-        for bucket in [class.p, class.q] {
-            assert!(!is_reserved(&raw, bucket));
-        }
-        assert!(word_at(&raw, class.p).holds(class.untagged()));
-        assert_eq!((raw.count(class), raw.len.copies()), (1, 1));
-    }
-}
-
 /// For an item that is there no room is made.
 #[test]
 fn a_present_item_moves_nothing_where_both_words_are_full() {
     for in_home in [true, false] {
         let (raw, class) = wide();
-        let copy = EMPTY.plus(class.untagged());
-        let (first, other) = match in_home {
-            true => (copy, EMPTY.plus(Entry::new(700))),
-            false => (EMPTY.plus(Entry::new(700)), copy),
+        let (with, without) = if in_home {
+            (class.p, class.q)
+        } else {
+            (class.q, class.p)
         };
-        put(&raw, class.p, full_but_for(first));
-        put(&raw, class.q, full_but_for(other));
+        put(&raw, with, full_but_for(EMPTY.plus(class.untagged())));
+        put(&raw, without, full_but_for(EMPTY.plus(Entry::new(700))));
         assert_eq!(raw.insert_unique(class), Ok(false), "{in_home}");
         assert_eq!(raw.stats().relocations, 0, "{in_home}");
         assert_eq!(raw.count(class), 1, "{in_home}");
