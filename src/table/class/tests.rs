@@ -131,8 +131,8 @@ fn fingerprints_of_a_pair_are_uniform() {
     }
 }
 
-/// Those of semi-sorted words are scaled onto as many as there are, which is no power of two. Where the low
-/// bits are taken as they are, 1 is twice as likely.
+/// They are scaled onto as many as there are, if that is no power of two. Where the low bits are taken as
+/// they are, 1 is twice as likely.
 #[test]
 fn fingerprints_are_uniform_and_never_zero() {
     fn check<L: Layout>(of_one: f64, seed: u64) {
@@ -153,7 +153,7 @@ fn fingerprints_are_uniform_and_never_zero() {
     }
     check::<F10x6>(2.0, 0);
     check::<F10x6>(2.0, 42);
-    check::<S8x6>(1.0, 42);
+    check::<S8x6>(2.0, 42);
     check::<S9x5>(1.0, 42);
     check::<S12x4>(1.0, 42);
 }
