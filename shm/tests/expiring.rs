@@ -9,11 +9,8 @@ use common::{
     BASE, BOOT, HOUR, TIME, builder, create, create_expiring, directory, expiring, in_child,
     open_expiring, path, role, set_word, start, text, word,
 };
-use guira::{ExpiringFilter, SnapshotError};
-use guira_shm::{
-    OpenError, SharedExpiringFilter, SharedExpiringReader, SharedFilter, SharedReader,
-};
-use rand::{RngExt, SeedableRng, rngs::StdRng};
+use guira::ExpiringFilter;
+use guira_shm::{OpenError, SharedExpiringFilter, SharedFilter, SharedReader};
 use std::{fs, path::Path, thread, time::Duration};
 
 fn error(path: &Path) -> OpenError {
@@ -194,24 +191,6 @@ fn a_filter_that_differs_is_not_opened_for_a_builder() {
 }
 
 #[test]
-fn another_hasher_is_refused() {
-    let directory = directory();
-    let file = directory.path().join("filter");
-    let hasher = std::hash::RandomState::new();
-    let builder = expiring(100, HOUR).hasher(hasher.clone());
-    // SAFETY: no other program knows the directory of this test.
-    let filter = unsafe { SharedExpiringFilter::create(&file, builder) }.unwrap();
-    filter.insert("ani").unwrap();
-    // SAFETY: as above.
-    let other = unsafe { SharedExpiringFilter::open_with_hasher(&file, hasher) }.unwrap();
-    assert!(other.contains("ani"));
-    assert!(matches!(
-        error(&file),
-        OpenError::Filter(SnapshotError::Hasher { .. })
-    ));
-}
-
-#[test]
 fn a_snapshot_has_the_times() {
     let filter = SharedExpiringFilter::create_memfd(expiring(100, HOUR)).unwrap();
     filter.insert("ani").unwrap();
@@ -358,93 +337,4 @@ fn times_that_cannot_be_are_refused() {
         let _ = (filter.epoch_age(), filter.tick().unwrap());
         assert!(filter.write_to(std::io::sink()).is_ok());
     }
-}
-
-/// Random words anywhere: an error or a filter that answers something. No call panics or loops.
-#[test]
-fn random_words_anywhere_are_a_filter_that_answers() {
-    let directory = directory();
-    let mut random = StdRng::seed_from_u64(3);
-    let (mut answered, mut refused) = (0, 0);
-    for (number, bits) in [9, 11, 16, 26].into_iter().enumerate() {
-        let file = directory.path().join(number.to_string());
-        let filter = create_expiring(&file, expiring(150, HOUR).fingerprint_bits(bits));
-        for item in 0..150_u32 {
-            filter.insert(&item).unwrap();
-        }
-        drop(filter);
-        let good = fs::read(&file).unwrap();
-        let words = good.len() / 8;
-        for round in 0..30 {
-            let mut bytes = good.clone();
-            let part = match round % 5 {
-                0 => words - 64..words,
-                1 => 512..words,
-                2 => 512..512 + 2_000,
-                3 => words - 1_600..words,
-                _ => TIME..TIME + 8 * (BASE + 1),
-            };
-            for at in part.filter(|at| at % 4 != 3 || round % 5 == 0) {
-                let word = match random.random_range(0..3) {
-                    0 => random.random(),
-                    1 => random.random_range(0..600_u64),
-                    _ => continue,
-                };
-                set_word(&mut bytes, at, word);
-            }
-            fs::write(&file, bytes).unwrap();
-            // SAFETY: no other program knows the directory of this test.
-            let reader = unsafe { SharedExpiringReader::open(&file) };
-            // SAFETY: as above.
-            let opened = unsafe { SharedExpiringFilter::open(&file) };
-            assert_eq!(reader.is_ok(), opened.is_ok());
-            if let Ok(reader) = reader {
-                look_up_all(&reader);
-            }
-            match opened {
-                Ok(filter) => {
-                    use_all(&filter, 60);
-                    answered += 1;
-                }
-                Err(OpenError::Control { .. }) => refused += 1,
-                Err(error) => panic!("{error:?}"),
-            }
-        }
-        fs::write(&file, good).unwrap();
-        assert!((0..150_u32).all(|item| open_expiring(&file).contains(&item)));
-    }
-    assert!(answered > 30 && refused > 10, "{answered} {refused}");
-}
-
-/// Every call of a reader ends, and has some answer.
-fn look_up_all(reader: &SharedExpiringReader) {
-    let items: Vec<u32> = (0..50).collect();
-    let mut present = [false; 50];
-    reader.contains_batch(&items, &mut present);
-    for item in &items {
-        let _ = (reader.contains(item), reader.count(item));
-    }
-    let _ = (reader.len(), reader.stats(), reader.participants());
-    let _ = (reader.epoch(), reader.epoch_age(), reader.is_swept());
-}
-
-/// Every call ends, and has some answer.
-fn use_all(filter: &SharedExpiringFilter, items: u32) {
-    filter.repair();
-    for item in 0..items {
-        let _ = filter.contains(&item);
-        let _ = filter.count(&item);
-        let _ = filter.insert(&item);
-        let _ = filter.refresh(&item);
-        let _ = filter.insert_unique(&(item, "unique"));
-        let _ = filter.insert_or_refresh(&(item, "either"));
-        let _ = filter.remove(&item);
-        if item % 30 == 0 {
-            let _ = (filter.advance(), filter.tick(), filter.sweep());
-        }
-    }
-    let _ = (filter.len(), filter.stats(), filter.participants());
-    let _ = filter.write_to(std::io::sink());
-    filter.repair();
-    let _ = filter.clear();
 }

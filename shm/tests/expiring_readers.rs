@@ -11,7 +11,7 @@ use common::{
     readers::{check_mapping, is_denied, kill_watcher, watch},
     role, set_word,
 };
-use guira::{ExpiringBuilder, Hashed, SnapshotError};
+use guira::{ExpiringBuilder, Hashed};
 use guira_shm::{OpenError, SharedExpiringFilter, SharedExpiringReader};
 use std::{
     fs,
@@ -220,24 +220,6 @@ fn what_is_no_expiring_filter_is_refused() {
     bytes[8 * TIME + 7] = 0xff;
     fs::write(&file, bytes).unwrap();
     assert!(matches!(error(&file), OpenError::Control { .. }));
-}
-
-#[test]
-fn another_hasher_is_refused() {
-    let directory = directory();
-    let file = directory.path().join("filter");
-    let hasher = RandomState::new();
-    let builder = expiring(100, HOUR).hasher(hasher.clone());
-    // SAFETY: no other program knows the directory of this test.
-    let filter = unsafe { SharedExpiringFilter::create(&file, builder) }.unwrap();
-    filter.insert("ani").unwrap();
-    assert!(matches!(
-        error(&file),
-        OpenError::Filter(SnapshotError::Hasher { .. })
-    ));
-    // SAFETY: as above.
-    let reader = unsafe { SharedExpiringReader::open_with_hasher(&file, hasher) }.unwrap();
-    assert!(reader.contains("ani"));
 }
 
 #[test]

@@ -6,11 +6,13 @@
 mod common;
 
 use common::{
-    builder, create, directory, fork_for, fuse, growing, in_child, of_layout, open, path, recount,
-    role, start, start_and_wait, text,
+    HOUR, builder, create, directory, expiring, fork_for, fuse, growing, in_child, of_layout, open,
+    path, recount, role, start, start_and_wait, text,
 };
 use guira::{BuildError, CuckooFilter, Hashed, InsertError, MergeError, SnapshotError};
-use guira_shm::{AttachError, OpenError, SharedFilter};
+use guira_shm::{
+    AttachError, OpenError, SharedExpiringFilter, SharedExpiringReader, SharedFilter, SharedReader,
+};
 use std::{cell::Cell, fs, hash::RandomState, path::Path};
 
 fn error(path: &Path) -> OpenError {
@@ -317,22 +319,50 @@ fn other_files_are_refused() {
     assert!(open(&file).contains("ani"));
 }
 
+/// A filter with another hasher, in a file or not, is refused, and a reader of it, too.
+macro_rules! check_hashers {
+    ($builder:expr, $filter:ident, $reader:ident) => {
+        let directory = directory();
+        let file = directory.path().join("filter");
+        let hasher = RandomState::new();
+        let builder = $builder.hasher(hasher.clone());
+        let is_other = |error| matches!(error, OpenError::Filter(SnapshotError::Hasher { .. }));
+        // SAFETY: no other program knows the directory of this test.
+        let in_file = unsafe { $filter::create(&file, builder.clone()) }.unwrap();
+        let in_memfd = $filter::create_memfd(builder).unwrap();
+        let memfd = || in_memfd.memfd().unwrap().try_clone_to_owned().unwrap();
+        for filter in [&in_file, &in_memfd] {
+            filter.insert("ani").unwrap();
+        }
+        // SAFETY: as above.
+        assert!(is_other(unsafe { $filter::open(&file) }.unwrap_err()));
+        // SAFETY: as above.
+        assert!(is_other(unsafe { $reader::open(&file) }.unwrap_err()));
+        assert!(is_other($filter::from_memfd(memfd()).unwrap_err()));
+        assert!(is_other($reader::from_memfd(memfd()).unwrap_err()));
+        let filters = [
+            // SAFETY: as above.
+            unsafe { $filter::open_with_hasher(&file, hasher.clone()) },
+            $filter::from_memfd_with_hasher(memfd(), hasher.clone()),
+        ];
+        let readers = [
+            // SAFETY: as above.
+            unsafe { $reader::open_with_hasher(&file, hasher.clone()) },
+            $reader::from_memfd_with_hasher(memfd(), hasher),
+        ];
+        assert!(filters.into_iter().all(|it| it.unwrap().contains("ani")));
+        assert!(readers.into_iter().all(|it| it.unwrap().contains("ani")));
+    };
+}
+
 #[test]
 fn another_hasher_is_refused() {
-    let directory = directory();
-    let file = directory.path().join("filter");
-    let hasher = RandomState::new();
-    let builder = CuckooFilter::builder().hasher(hasher.clone());
-    // SAFETY: no other program knows the directory of this test.
-    let filter = unsafe { SharedFilter::create(&file, builder) }.unwrap();
-    filter.insert("ani").unwrap();
-    assert!(matches!(
-        error(&file),
-        OpenError::Filter(SnapshotError::Hasher { .. })
-    ));
-    // SAFETY: as above.
-    let again = unsafe { SharedFilter::open_with_hasher(&file, hasher) }.unwrap();
-    assert!(again.contains("ani"));
+    check_hashers!(builder(100), SharedFilter, SharedReader);
+    check_hashers!(
+        expiring(100, HOUR),
+        SharedExpiringFilter,
+        SharedExpiringReader
+    );
 }
 
 #[test]

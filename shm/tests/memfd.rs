@@ -6,7 +6,7 @@
 mod common;
 
 use common::{builder, command, create, directory, in_child, of_layout, role};
-use guira::{CuckooFilter, InsertError, SnapshotError};
+use guira::InsertError;
 use guira_shm::{AttachError, OpenError, SharedFilter, SharedReader};
 use nix::{
     errno::Errno,
@@ -20,7 +20,6 @@ use nix::{
 };
 use std::{
     fs::File,
-    hash::RandomState,
     io::{Read, Write, stdin},
     os::fd::{AsFd, AsRawFd, OwnedFd},
     path::Path,
@@ -220,22 +219,6 @@ fn what_cannot_be_shared_is_refused() {
             max: 255
         }
     ));
-}
-
-#[test]
-fn another_hasher_is_refused() {
-    let hasher = RandomState::new();
-    let builder = CuckooFilter::builder().hasher(hasher.clone());
-    let filter = SharedFilter::create_memfd(builder).unwrap();
-    filter.insert("ani").unwrap();
-    let descriptor = || filter.memfd().unwrap().try_clone_to_owned().unwrap();
-    assert!(matches!(
-        SharedFilter::from_memfd(descriptor()).unwrap_err(),
-        OpenError::Filter(SnapshotError::Hasher { .. })
-    ));
-    let again = SharedFilter::from_memfd_with_hasher(descriptor(), hasher.clone()).unwrap();
-    let reader = SharedReader::from_memfd_with_hasher(descriptor(), hasher).unwrap();
-    assert!(again.contains("ani") && reader.contains("ani"));
 }
 
 #[test]

@@ -10,12 +10,10 @@ use common::{
     readers::{check_mapping, is_denied, kill_watcher, watch},
     role,
 };
-use guira::{CuckooFilter, SnapshotError};
 use guira_shm::{OpenError, SharedFilter, SharedReader};
 use nix::unistd::Uid;
 use std::{
     fs,
-    hash::RandomState,
     os::unix::fs::PermissionsExt,
     sync::atomic::{AtomicBool, Ordering},
     thread,
@@ -142,26 +140,6 @@ fn files_that_are_no_filters_are_refused() {
     assert!(matches!(error(), OpenError::Checksum { .. }));
     fs::write(&file, &good).unwrap();
     assert!(!reader(&file).contains("ani"));
-}
-
-#[test]
-fn another_hasher_is_refused() {
-    let directory = directory();
-    let file = directory.path().join("filter");
-    let hasher = RandomState::new();
-    let builder = CuckooFilter::builder().hasher(hasher.clone());
-    // SAFETY: no other program knows the directory of this test.
-    let filter = unsafe { SharedFilter::create(&file, builder) }.unwrap();
-    filter.insert("ani").unwrap();
-    // SAFETY: as above.
-    let error = unsafe { SharedReader::open(&file) }.unwrap_err();
-    assert!(matches!(
-        error,
-        OpenError::Filter(SnapshotError::Hasher { .. })
-    ));
-    // SAFETY: as above.
-    let reader = unsafe { SharedReader::open_with_hasher(&file, hasher) }.unwrap();
-    assert!(reader.contains("ani"));
 }
 
 /// A role: reads the filter until it is killed.

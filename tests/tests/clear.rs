@@ -24,25 +24,6 @@ fn filters() -> impl Iterator<Item = CuckooFilter> {
     all.map(|builder| builder.build().expect("a filter"))
 }
 
-#[test]
-fn a_filter_is_empty_after_it() {
-    for filter in filters() {
-        for _ in 0..3 {
-            for item in 0..ITEMS {
-                filter.insert(&item).expect("room");
-                if item % 7 == 0 {
-                    filter.insert(&item).expect("room for a second copy");
-                }
-            }
-            let buckets = filter.buckets();
-            filter.clear();
-            assert!(filter.is_empty());
-            assert!((0..ITEMS).all(|item| !filter.contains(&item)));
-            assert_eq!(filter.buckets(), buckets, "it keeps its size");
-        }
-    }
-}
-
 /// The items of one thread. The upper bits are the number of the thread.
 fn item(thread: u64, number: u64) -> u64 {
     thread << 32 | number

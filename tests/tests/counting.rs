@@ -5,7 +5,7 @@ use crate::common::{
     filters::{COUNTING, GROWABLE_COUNTING, most_copies, tiny_counting},
     stress::stress_time,
 };
-use guira::{BuildError, Builder, CuckooFilter, InsertError, Prefer, SnapshotDecoder};
+use guira::{BuildError, Builder, CuckooFilter, InsertError, Prefer};
 use rand::{
     RngExt, SeedableRng,
     distr::{Distribution, weighted::WeightedIndex},
@@ -139,66 +139,6 @@ fn counters_cost_what_the_page_says() {
     assert_eq!(bits(builder().counter_bits(8)), "23.2");
 }
 
-/// Items with 0 to 30 copies, and the number of each.
-fn many_copies(filter: &CuckooFilter) -> Vec<usize> {
-    let copies: Vec<usize> = (0..60).map(|item| item * item % 31).collect();
-    for (item, &copies) in copies.iter().enumerate() {
-        for _ in 0..copies {
-            filter.insert(&item).expect("the copies fit");
-        }
-    }
-    copies
-}
-
-fn has_copies(filter: &CuckooFilter, copies: &[usize]) {
-    for (item, &copies) in copies.iter().enumerate() {
-        // Two items of one class are counted together.
-        assert!(filter.count(&item) >= copies, "{item}");
-    }
-    assert_eq!(filter.len(), copies.iter().sum::<usize>());
-}
-
-#[test]
-fn snapshots_clones_and_decoders_keep_counts() {
-    for filter in layouts(200) {
-        let copies = many_copies(&filter);
-        let bytes = filter.to_bytes();
-        let read = CuckooFilter::from_bytes(&bytes).expect("a snapshot");
-        let mut decoder = SnapshotDecoder::new(1 << 20);
-        for part in bytes.chunks(7) {
-            decoder.feed(part).expect("a part of a snapshot");
-        }
-        let decoded = decoder.finish().expect("a whole snapshot");
-        for copy in [read, decoded, filter.clone()] {
-            has_copies(&copy, &copies);
-            assert_eq!(copy.slots_in_use(), filter.slots_in_use());
-            assert_eq!(copy.counter_bits(), filter.counter_bits());
-            assert_eq!(copy.digest(), filter.digest());
-            assert_eq!(copy.to_bytes(), bytes);
-            copy.remove(&1_usize);
-            assert_ne!(copy.digest(), filter.digest());
-        }
-    }
-}
-
-#[test]
-fn merges_add_counts_and_unions_raise_them() {
-    for (this, other) in layouts(200).zip(layouts(200)) {
-        let copies = many_copies(&other);
-        this.insert(&1_usize).expect("there is room");
-        this.merge(&other).expect("the copies fit");
-        assert_eq!(this.len(), 1 + copies.iter().sum::<usize>());
-        this.union_with(&other).expect("the copies fit");
-        assert_eq!(this.len(), 1 + copies.iter().sum::<usize>());
-        this.clear();
-        assert!(this.is_empty() && this.slots_in_use() == 0);
-        this.insert(&1_usize).expect("there is room");
-        this.union_with(&other).expect("the copies fit");
-        has_copies(&this, &copies);
-        assert_eq!(this.digest(), other.digest());
-    }
-}
-
 /// The classes of filters with and without counters are the same, if fingerprints and buckets are.
 #[test]
 fn a_filter_without_counters_is_merged_into_one_with() {
@@ -225,28 +165,6 @@ fn a_filter_without_counters_is_merged_into_one_with() {
         assert!((0..100_u32).all(|item| counting.count(&item) >= copies));
     }
     assert_eq!(counting.len(), 2_000);
-}
-
-#[test]
-fn shrinking_keeps_counts() {
-    for bits in GROWABLE_COUNTING {
-        let mut filter = tiny_counting(bits, 2);
-        let items = filter.max_capacity() as u64;
-        filter.try_extend(0..items).expect("they fit");
-        for item in 10..items {
-            assert!(filter.remove(&item));
-        }
-        for _ in 0..20 {
-            filter.try_extend(0..10_u64).expect("the copies fit");
-        }
-        assert!(filter.shrink_to_fit(), "{bits:?}");
-        assert_eq!(filter.stats().doublings, 0, "{bits:?}");
-        assert!(
-            (0..10_u64).all(|item| filter.count(&item) >= 21),
-            "{bits:?}"
-        );
-        assert_eq!(filter.len(), 210);
-    }
 }
 
 #[test]

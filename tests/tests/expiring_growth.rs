@@ -2,9 +2,7 @@
 
 use crate::common::stop::Stop;
 use guira::{BuildError, ExpiringFilter, InsertError};
-use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use std::{
-    collections::HashMap,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread,
     time::Duration,
@@ -14,131 +12,6 @@ const TTL: Duration = Duration::from_secs(3600);
 
 /// Whole fingerprints of 23 bits: of a few thousand items no two are of one class.
 const BITS: u32 = 23;
-
-/// The epochs in which the copies of each item were last seen, without the dead ones.
-#[derive(Default)]
-struct Oracle {
-    epochs: u64,
-    now: u64,
-    copies: HashMap<u32, Vec<u64>>,
-}
-
-impl Oracle {
-    /// The live copies of an item, the oldest one first.
-    fn of(&mut self, item: u32) -> &mut Vec<u64> {
-        self.copies.entry(item).or_default()
-    }
-
-    fn advance(&mut self) {
-        self.now += 1;
-        let (now, epochs) = (self.now, self.epochs);
-        for copies in self.copies.values_mut() {
-            copies.retain(|seen| now - seen <= epochs);
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.copies.values().map(Vec::len).sum()
-    }
-}
-
-/// One call, whose answer the oracle knows.
-fn step(filter: &ExpiringFilter, oracle: &mut Oracle, random: &mut SmallRng, items: u32) {
-    let item = random.random_range(0..items);
-    let now = oracle.now;
-    let copies = oracle.of(item);
-    match random.random_range(0..100) {
-        0..30 if copies.len() < 2 => {
-            filter.insert(&item).expect("it grows");
-            copies.push(now);
-        }
-        30..60 => {
-            let absent = copies.is_empty();
-            assert_eq!(filter.insert_unique(&item), Ok(absent), "{item}");
-            if absent {
-                copies.push(now);
-            }
-        }
-        60..75 => {
-            assert_eq!(filter.refresh(&item), Ok(!copies.is_empty()), "{item}");
-            if let Some(oldest) = copies.first_mut() {
-                *oldest = now;
-                copies.sort_unstable();
-            }
-        }
-        75..85 => {
-            assert_eq!(filter.remove(&item), !copies.is_empty(), "{item}");
-            if !copies.is_empty() {
-                copies.remove(0);
-            }
-        }
-        _ => {
-            assert_eq!(filter.count(&item), copies.len(), "{item}");
-            assert_eq!(filter.contains(&item), !copies.is_empty(), "{item}");
-        }
-    }
-}
-
-#[test]
-fn an_oracle_agrees_at_every_size() {
-    let (mut doublings, mut between) = (0, 0);
-    for seed in 0..60 {
-        let mut random = SmallRng::seed_from_u64(seed);
-        let epochs = [1, 3, 12, 13][seed as usize % 4];
-        let builder = ExpiringFilter::builder(TTL).epochs(epochs).seed(1);
-        let builder = builder.capacity(10).max_capacity(5_000);
-        // The longer ones begin in words of one slot.
-        let bits = if seed % 8 < 4 { BITS } else { BITS + 13 };
-        let mut filter = builder.fingerprint_bits(bits).build().expect("a filter");
-        assert_eq!(filter.bucket_slots() == 1, bits > BITS);
-        let mut oracle = Oracle {
-            epochs: epochs.into(),
-            ..Oracle::default()
-        };
-        // More and more items come, so that the filter grows.
-        let mut items = 20;
-        for call in 0..6_000 {
-            step(&filter, &mut oracle, &mut random, items);
-            if random.random_ratio(1, 2 * items) {
-                filter.advance();
-                oracle.advance();
-                assert_eq!(
-                    filter.len(),
-                    oracle.len(),
-                    "what is dead has gone: {seed}, {call}"
-                );
-            }
-            if call % 150 == 0 {
-                items += items / 8;
-            }
-            if random.random_ratio(1, 500) {
-                between += usize::from(filter.stats().buckets_to_split > 0);
-                filter = match random.random() {
-                    true => ExpiringFilter::from_bytes(&filter.to_bytes()).expect("a snapshot"),
-                    false => filter.clone(),
-                };
-            }
-        }
-        for item in 0..items {
-            assert_eq!(filter.count(&item), oracle.of(item).len(), "{item}");
-        }
-        doublings += filter.stats().doublings;
-        let empty = builder_of(&filter);
-        empty.merge(&filter).expect("room");
-        assert_eq!(empty.len(), filter.len(), "{seed}");
-        filter.clear();
-        for _ in 0..=epochs {
-            filter.advance();
-        }
-        assert_eq!(filter.len(), 0, "{seed}");
-    }
-    assert!(doublings > 150 && between > 20, "{doublings}, {between}");
-}
-
-/// An empty filter like this one.
-fn builder_of(filter: &ExpiringFilter) -> ExpiringFilter {
-    ExpiringFilter::from_header(&filter.header(), 1 << 20).expect("a header")
-}
 
 /// A stream of the most items that a filter is for, from the beginning on, at an even pace.
 #[test]
@@ -281,25 +154,6 @@ fn sweeps_beside_growth_leave_nothing_dead() {
 }
 
 #[test]
-fn a_filter_that_could_grow_is_small_again_when_it_is_reset() {
-    let builder = ExpiringFilter::builder(TTL)
-        .capacity(100)
-        .max_capacity(100_000);
-    let mut filter = builder.build().expect("a filter");
-    let (memory, capacity) = (filter.memory_usage(), filter.capacity());
-    for item in 0..20_000_u32 {
-        filter.insert(&item).expect("it grows");
-    }
-    assert!(filter.memory_usage() > 20 * memory && filter.capacity() > 10 * capacity);
-    filter.reset();
-    assert_eq!(
-        (filter.memory_usage(), filter.capacity()),
-        (memory, capacity)
-    );
-    assert!(filter.is_empty() && filter.insert_unique(&1) == Ok(true));
-}
-
-#[test]
 fn filters_that_cannot_be_are_refused() {
     let builder = || ExpiringFilter::builder(TTL).capacity(1_000);
     let refused = builder().max_capacity(999).build().err();
@@ -319,51 +173,4 @@ fn filters_that_cannot_be_are_refused() {
     assert_eq!(fixed.header()[15], 0);
     let clone = ExpiringFilter::from_bytes(&fixed.to_bytes()).expect("a snapshot");
     assert_eq!((clone.capacity(), clone.max_capacity()), (1_100, 1_100));
-}
-
-/// A filter that undoes its doublings keeps each item, with its time, and counts on.
-#[test]
-fn a_filter_that_shrinks_keeps_its_items_and_their_times() {
-    let builder = ExpiringFilter::builder(Duration::from_secs(60)).epochs(6);
-    let builder = builder
-        .seed(1)
-        .fingerprint_bits(BITS)
-        .capacity(1_000)
-        .max_capacity(50_000);
-    let mut filter = builder.build().unwrap();
-    assert!(!filter.shrink_to_fit());
-    filter.try_extend(0..100_u32).unwrap();
-    for _ in 0..3 {
-        filter.advance();
-    }
-    filter.try_extend(100..40_000_u32).unwrap();
-    let grown = filter.memory_usage();
-    for item in 200..40_000_u32 {
-        assert!(filter.remove(&item));
-    }
-    assert!(filter.shrink_to_fit());
-    assert!(filter.memory_usage() < grown / 8);
-    assert_eq!(
-        (filter.len(), filter.slots_in_use(), filter.epoch()),
-        (200, 200, 3)
-    );
-    let found = |filter: &ExpiringFilter, items: std::ops::Range<u32>| {
-        filter.contains_iter(items).filter(|&found| found).count()
-    };
-    let mut seen = Vec::new();
-    for _ in 3..11 {
-        seen.push([found(&filter, 0..100), found(&filter, 100..200)]);
-        filter.advance();
-    }
-    // They were seen in the epochs 0 and 3, and live for 6 epochs after these.
-    let expected: Vec<_> = (3..11)
-        .map(|epoch| {
-            [
-                if epoch <= 6 { 100 } else { 0 },
-                if epoch <= 9 { 100 } else { 0 },
-            ]
-        })
-        .collect();
-    assert_eq!(seen, expected);
-    assert!(filter.is_empty());
 }

@@ -9,7 +9,7 @@ mod capacity;
 mod wide;
 
 use crate::common::stress::is_long;
-use guira::{BuildError, CuckooFilter, Hashed, InsertError};
+use guira::{BuildError, CuckooFilter, Hashed};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -201,29 +201,6 @@ fn a_doubling_goes_on_in_a_restored_filter() {
     assert_eq!(restored.stats().doublings, 3);
 }
 
-#[test]
-fn too_many_copies_are_refused_alone() {
-    let filter = growable(1_000, 100_000, 0.01, 1);
-    for item in 0..1_200_u64 {
-        filter.insert(&item).expect("there is room");
-    }
-    let (buckets, slots) = (filter.buckets(), filter.bucket_slots());
-    let copies = (0..2 * slots + 20)
-        .filter(|_| filter.insert("copy").is_ok())
-        .count();
-    assert_eq!(copies, 2 * slots);
-    assert_eq!(filter.insert("copy"), Err(InsertError::TooManyCopies));
-    assert_eq!(filter.count("copy"), 2 * slots);
-    assert_eq!(filter.insert("another"), Ok(()));
-    assert_eq!(filter.buckets(), buckets, "it does not grow for copies");
-    assert!(filter.stats().failed_inserts > 0);
-    assert!((0..1_200_u64).all(|item| filter.contains(&item)));
-    for _ in 0..2 * slots {
-        assert!(filter.remove("copy"));
-    }
-    assert!(!filter.remove("copy"));
-}
-
 /// Crafted keys, all with the same two buckets, for a hash that is known.
 #[test]
 fn crafted_keys_do_not_make_it_grow() {
@@ -270,23 +247,6 @@ fn finish_growth_completes_a_level() {
         1,
         "there is nothing more to finish"
     );
-}
-
-#[test]
-fn reset_gives_the_memory_back() {
-    let mut filter = growable(1_000, 100_000, 0.01, 1);
-    let (bytes, buckets, capacity) = (filter.memory_usage(), filter.buckets(), filter.capacity());
-    for round in 0..3 {
-        for item in 0..50_000_u64 {
-            filter.insert(&item).expect("it grows");
-        }
-        assert!(filter.memory_usage() > 16 * bytes, "round {round}");
-        filter.reset();
-        assert_eq!(filter.memory_usage(), bytes, "round {round}");
-        assert_eq!((filter.buckets(), filter.capacity()), (buckets, capacity));
-        assert_eq!((filter.len(), filter.stats().doublings), (0, 0));
-        assert!(!(0..50_000_u64).any(|item| filter.contains(&item)));
-    }
 }
 
 /// A published size is never wrong: to each thread, the size only increases.

@@ -1,21 +1,19 @@
-//! A merge adds the copies of the other filter.
+//! A merge adds the copies of the other filter: of any size, and beside writers. `combined` has the laws of
+//! filters at rest.
 
 use crate::{
     common::{
-        combined::{assert_combined, insert_what_fits, items},
         filters::{BITS, GROWABLE_BITS},
         stop::Stop,
     },
     snapshot::common::{
-        fields::{LEVELS, MAX_CAPACITY, PROBE, number, with, with_byte},
-        layouts::{LAYOUTS, that_grows},
+        fields::{LEVELS, MAX_CAPACITY, with, with_byte},
+        layouts::that_grows,
     },
 };
-use guira::{CuckooFilter, InsertError, MergeError, Mismatch};
-use proptest::prelude::*;
+use guira::{CuckooFilter, InsertError, MergeError};
 use std::{
     hash::{BuildHasherDefault, DefaultHasher, RandomState},
-    ops::Add,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
 };
@@ -45,34 +43,6 @@ fn sweeping(bits: u32, level: u32) -> Option<(CuckooFilter, u64)> {
     Some((filter, items))
 }
 
-/// What a merge of two filters at rest must leave, whether or not it fails.
-fn assert_merged(filter: &CuckooFilter, other: &CuckooFilter, items: u64) {
-    let (len, of_other) = (filter.len(), other.len());
-    match assert_combined(filter, other, items, CuckooFilter::merge, usize::add) {
-        Ok(()) => assert_eq!(filter.len(), len + of_other, "one copy for each"),
-        Err(merged) => assert!(merged < of_other, "{merged} of {of_other}"),
-    }
-}
-
-proptest! {
-    #[test]
-    fn copies_add_up(
-        bits in prop::sample::select(&LAYOUTS[..]),
-        // With less, a filter of 11 bits would have to start with too many bits.
-        capacity in 10..300_usize,
-        [here, there] in [items(), items()],
-        finish in any::<bool>(),
-    ) {
-        let (filter, other) = (empty(bits, capacity), empty(bits, capacity));
-        insert_what_fits(&filter, &here);
-        insert_what_fits(&other, &there);
-        if finish {
-            other.finish_growth();
-        }
-        assert_merged(&filter, &other, 2_000);
-    }
-}
-
 #[test]
 fn filters_of_all_sizes_are_merged_into_each_other() {
     let mut deepest = 0;
@@ -85,13 +55,13 @@ fn filters_of_all_sizes_are_merged_into_each_other() {
             let small = || filled(empty(bits, 2_000), items..all);
             let wanted = filled(empty(bits, 2_000), 0..all).digest();
             let filter = small();
-            assert_merged(&filter, &grown, all);
+            filter.merge(&grown).expect("room");
             assert_eq!(filter.digest(), wanted);
             assert!(
                 filter.stats().doublings >= level,
                 "it has grown at least that far"
             );
-            assert_merged(&grown, &small(), all);
+            grown.merge(&small()).expect("room");
             assert_eq!(grown.digest(), wanted);
         }
     }
@@ -144,45 +114,6 @@ fn filters_that_may_grow_differently_far_are_merged() {
     }
 }
 
-/// The filters have the same numbers of bits and buckets, but different fingerprints.
-#[test]
-fn a_fixed_filter_and_one_that_can_grow_are_not_merged() {
-    let builder = CuckooFilter::builder().fingerprint_bits(10).seed(1);
-    let growable = builder.clone().capacity(1_000).max_capacity(4_000);
-    let growable = growable.build().expect("a filter");
-    let fixed = (1..)
-        .map(|capacity| {
-            builder
-                .clone()
-                .capacity(capacity)
-                .build()
-                .expect("a filter")
-        })
-        .find(|fixed| fixed.buckets() == growable.buckets())
-        .expect("as many buckets");
-    assert!(matches!(
-        fixed.merge(&growable),
-        Err(MergeError::Geometry(Mismatch::Growth { .. }))
-    ));
-    assert!(matches!(
-        growable.merge(&fixed),
-        Err(MergeError::Geometry(Mismatch::Growth { .. }))
-    ));
-}
-
-#[test]
-fn an_owner_can_still_remove_each_copy() {
-    let filter = filled(empty(15, 1_000), 0..400);
-    let other = filled(empty(15, 1_000), 200..600);
-    filter.merge(&other).unwrap();
-    for item in (0..400).chain(200..600_u64) {
-        assert!(filter.remove(&item));
-    }
-    assert!(filter.is_empty());
-    assert_eq!(filter.digest(), empty(15, 1_000).digest());
-    assert_eq!(other.len(), 400);
-}
-
 #[test]
 fn a_merge_that_finds_no_room_says_how_far_it_came() {
     let filter = filled(empty(12, 1_000), 0..900);
@@ -219,48 +150,6 @@ fn a_merge_that_finds_no_room_says_how_far_it_came() {
         merged + now,
         "a second copy of what was merged"
     );
-}
-
-#[test]
-fn filters_that_place_items_differently_are_refused_by_name() {
-    let build = |bits: u32, capacity: usize, seed: u64| {
-        let builder = CuckooFilter::builder().capacity(capacity);
-        builder.fingerprint_bits(bits).seed(seed).build().unwrap()
-    };
-    let filter = filled(build(15, 1_000, 1), 0..100);
-    let digest = filter.digest();
-
-    let other = filled(build(20, 1_000, 1), 100..200);
-    let refused = MergeError::Geometry(Mismatch::FingerprintBits {
-        this: 15,
-        other: 20,
-    });
-    assert_eq!(filter.merge(&other), Err(refused));
-    assert_eq!(
-        refused.to_string(),
-        "the filters differ in fingerprint bits: 15 in this one, 20 in the other one"
-    );
-
-    let other = filled(build(15, 2_000, 1), 100..200);
-    let refused = MergeError::Geometry(Mismatch::Buckets {
-        this: filter.buckets(),
-        other: other.buckets(),
-    });
-    assert_eq!(filter.merge(&other), Err(refused));
-
-    let other = filled(build(15, 1_000, 2), 100..200);
-    let probe = |filter: &CuckooFilter| number(&filter.header(), PROBE);
-    let refused = MergeError::Hasher {
-        this: probe(&filter),
-        other: probe(&other),
-    };
-    assert_eq!(filter.merge(&other), Err(refused));
-    let text = refused.to_string();
-    assert!(text.contains(&format!("{:#x}", probe(&other))), "{text}");
-
-    assert_eq!(filter.merge(&filter), Err(MergeError::SameFilter));
-    assert_eq!(filter.digest(), digest, "nothing has been merged");
-    assert_eq!(filter.len(), 100);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! every result. No insert may be refused, except because other threads are in the way. Two other
 //! threads scan the filter.
 //!
-//! Each test runs for a quarter of a second, or for its share of `GUIRA_STRESS_SECONDS`:
+//! Each kind takes a quarter of a second, or its share of `GUIRA_STRESS_SECONDS`:
 //!
 //! ```text
 //! GUIRA_STRESS_SECONDS=600 cargo test --release -p guira-tests --test all scan_stress:: -- --nocapture
@@ -23,13 +23,7 @@ use crate::common::stress::stress_time;
 use guira::{Builder, CuckooFilter, ExpiringFilter, Prefer};
 use rand::{RngExt, rngs::SmallRng};
 use scanned::{clears, expiring, patience::contended, report::Report, snapshots};
-use std::{
-    sync::{Mutex, PoisonError},
-    time::{Duration, Instant},
-};
-
-/// The tests run one at a time, so that the numbers of threads are as stated.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+use std::time::{Duration, Instant};
 
 const LAYOUTS: u32 = 5;
 
@@ -43,7 +37,6 @@ fn budget() -> (Duration, Duration) {
 
 /// Runs rounds of all kinds, until the time is over and every kind of event has happened.
 fn stress(name: &str, rounds: &[&dyn Fn(usize, u64, Duration) -> Report]) {
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let (budget, lasts) = budget();
     // Each run has another seed: repeating the last one would find less.
     let mut random: SmallRng = rand::make_rng();
@@ -72,39 +65,22 @@ fn plain(name: &str, builder: impl Fn(usize) -> Builder) {
     );
 }
 
+/// One kind after the other, so that the numbers of threads are as stated.
 #[test]
-fn fixed_filters() {
-    plain("fixed", |capacity| {
-        CuckooFilter::builder().capacity(capacity)
-    });
-}
-
-#[test]
-fn long_fingerprints() {
+fn what_stays_is_in_each_scan_of_any_layout() {
+    let builder = CuckooFilter::builder;
+    plain("fixed", |capacity| builder().capacity(capacity));
     plain("30 bits", |capacity| {
-        let builder = CuckooFilter::builder().capacity(capacity);
-        builder.fingerprint_bits(30)
+        builder().capacity(capacity).fingerprint_bits(30)
     });
-}
-
-#[test]
-fn growing_filters() {
     plain("growing", |capacity| {
-        let builder = CuckooFilter::builder().capacity(capacity / 20);
-        builder.max_capacity(capacity).false_positive_rate(1e-4)
+        let builder = builder().capacity(capacity / 20).max_capacity(capacity);
+        builder.false_positive_rate(1e-4)
     });
-}
-
-#[test]
-fn semi_sorted_words() {
     plain("space", |capacity| {
-        let builder = CuckooFilter::builder().capacity(capacity);
-        builder.false_positive_rate(0.01).prefer(Prefer::Space)
+        let builder = builder().capacity(capacity).prefer(Prefer::Space);
+        builder.false_positive_rate(0.01)
     });
-}
-
-#[test]
-fn expiring_filters() {
     stress(
         "expiring",
         &[&|capacity, seed, lasts| {

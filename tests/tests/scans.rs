@@ -87,26 +87,18 @@ impl<A: Write, B: Write> Write for Tee<'_, A, B> {
 const CAPACITY: usize = 150_000;
 
 #[test]
-fn a_writer_that_stands_still_refuses_no_insert_with_long_fingerprints() {
-    let long = builder().capacity(CAPACITY).fingerprint_bits(30);
-    stands_still("30 bits", long, CAPACITY);
-}
-
-#[test]
-fn a_writer_that_stands_still_refuses_no_insert_of_a_growing_filter() {
+fn a_writer_that_stands_still_refuses_no_insert() {
+    let fixed = builder().capacity(CAPACITY);
     let growing = builder().capacity(300).max_capacity(CAPACITY);
-    stands_still("growing", growing.false_positive_rate(1e-4), CAPACITY);
-}
-
-#[test]
-fn a_writer_that_stands_still_refuses_no_insert_at_the_default_rate() {
-    stands_still("default", builder().capacity(CAPACITY), CAPACITY);
-}
-
-#[test]
-fn a_writer_that_stands_still_refuses_no_insert_in_semi_sorted_words() {
-    let space = builder().capacity(CAPACITY).prefer(Prefer::Space);
-    stands_still("space", space.false_positive_rate(0.01), CAPACITY);
+    let space = fixed.clone().prefer(Prefer::Space);
+    for (name, builder) in [
+        ("default", fixed.clone()),
+        ("30 bits", fixed.fingerprint_bits(30)),
+        ("growing", growing.false_positive_rate(1e-4)),
+        ("space", space.false_positive_rate(0.01)),
+    ] {
+        stands_still(name, builder, CAPACITY);
+    }
 }
 
 /// A filter that has doubled 5 times, with `percent` percent of the items at which it would double
@@ -169,8 +161,7 @@ fn a_slow_writer_does_not_make_a_filter_double() {
 }
 
 /// Repeats a scan while two threads replace items.
-fn beside_writers(scan: impl Fn(&CuckooFilter)) {
-    const SCANS: usize = 100;
+fn beside_writers(name: &str, scan: fn(&CuckooFilter)) {
     let (filter, mut items) = grown(82);
     let buckets = filter.buckets();
     let done = AtomicBool::new(false);
@@ -185,36 +176,33 @@ fn beside_writers(scan: impl Fn(&CuckooFilter)) {
                 }
             });
         }
-        for _ in 0..SCANS {
+        for _ in 0..100 {
             scan(&filter);
         }
         done.store(true, Ordering::Relaxed);
     });
-    assert_eq!(filter.buckets(), buckets);
-    assert_eq!(filter.stats().failed_inserts, 0);
+    assert_eq!(filter.buckets(), buckets, "{name}");
+    assert_eq!(filter.stats().failed_inserts, 0, "{name}");
 }
 
-#[test]
-fn snapshots_do_not_make_a_filter_double() {
-    beside_writers(|filter| assert!(!filter.to_bytes().is_empty()));
-}
+/// Scans of each kind, by name. None changes the filter's own room.
+type Scan = (&'static str, fn(&CuckooFilter));
 
-#[test]
-fn digests_do_not_make_a_filter_double() {
-    beside_writers(|filter| assert_ne!(filter.digest(), 0));
-}
-
-#[test]
-fn merges_do_not_make_the_other_filter_double() {
-    beside_writers(|filter| {
+const SCANS: [Scan; 4] = [
+    ("snapshot", |filter| assert!(!filter.to_bytes().is_empty())),
+    ("digest", |filter| assert_ne!(filter.digest(), 0)),
+    ("merge", |filter| {
         let into = CuckooFilter::from_header(&filter.header(), 1 << 26).expect("a header");
         into.merge(filter).expect("room");
-    });
-}
+    }),
+    ("clear", CuckooFilter::clear),
+];
 
 #[test]
-fn clears_do_not_make_a_filter_double() {
-    beside_writers(CuckooFilter::clear);
+fn scans_beside_writers_do_not_make_a_filter_double() {
+    for (name, scan) in SCANS {
+        beside_writers(name, scan);
+    }
 }
 
 /// The scanning thread itself writes, before each chunk that it reads.
@@ -222,14 +210,14 @@ fn clears_do_not_make_a_filter_double() {
 /// Run with `RUSTFLAGS="--cfg guira_faults" cargo test --test scans`.
 #[cfg(guira_faults)]
 mod before_each_chunk {
-    use super::{grown, replace};
+    use super::{SCANS, grown, replace};
     use guira::{
         CuckooFilter, ExpiringFilter,
         model::{Growing, Step, unwatch, watch},
     };
     use std::{cell::Cell, rc::Rc, sync::Arc, time::Duration};
 
-    fn check(scan: impl Fn(&CuckooFilter)) {
+    fn check(name: &str, scan: fn(&CuckooFilter)) {
         for percent in [51, 82] {
             let (filter, mut items) = grown(percent);
             let (filter, chunks) = (Arc::new(filter), Rc::new(Cell::new(0)));
@@ -244,33 +232,21 @@ mod before_each_chunk {
             scan(&filter);
             unwatch();
             // Inserts read the other chunks.
-            assert!(chunks.get() > 1, "{percent} %: {} chunks", chunks.get());
-            assert_eq!(filter.buckets(), buckets, "{percent} %");
-            assert_eq!(filter.stats().failed_inserts, 0, "{percent} %");
+            assert!(
+                chunks.get() > 1,
+                "{name}, {percent} %: {} chunks",
+                chunks.get()
+            );
+            assert_eq!(filter.buckets(), buckets, "{name}, {percent} %");
+            assert_eq!(filter.stats().failed_inserts, 0, "{name}, {percent} %");
         }
     }
 
     #[test]
-    fn a_snapshot_does_not_make_a_filter_double() {
-        check(|filter| assert!(!filter.to_bytes().is_empty()));
-    }
-
-    #[test]
-    fn a_digest_does_not_make_a_filter_double() {
-        check(|filter| assert_ne!(filter.digest(), 0));
-    }
-
-    #[test]
-    fn a_merge_does_not_make_the_other_filter_double() {
-        check(|filter| {
-            let into = CuckooFilter::from_header(&filter.header(), 1 << 26).expect("a header");
-            into.merge(filter).expect("room");
-        });
-    }
-
-    #[test]
-    fn a_clear_does_not_make_a_filter_double() {
-        check(CuckooFilter::clear);
+    fn scans_do_not_make_a_filter_double() {
+        for (name, scan) in SCANS {
+            check(name, scan);
+        }
     }
 
     /// The filter doubles in the middle of a clone, which begins again.

@@ -1,7 +1,7 @@
 //! Random rounds in all layouts, with 2 to 16 threads. The filters have 2 to 16 buckets and are
 //! nearly full, or double during the round. No result may ever be wrong.
 //!
-//! Each test runs for 0.2 seconds, or for its share of `GUIRA_STRESS_SECONDS`:
+//! Each layout takes 0.2 seconds, or its share of `GUIRA_STRESS_SECONDS`:
 //!
 //! ```text
 //! GUIRA_STRESS_SECONDS=600 cargo test --release -p guira-tests --test all stress:: -- --nocapture
@@ -16,13 +16,7 @@ use crate::common::{
     stress::stress_time,
 };
 use rand::{RngExt, rngs::SmallRng};
-use std::{
-    sync::{Mutex, PoisonError},
-    time::{Duration, Instant},
-};
-
-/// The tests run one at a time, so that the numbers of threads are as stated.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+use std::time::{Duration, Instant};
 
 /// On a busy machine, some rounds take long, and in some hardly anything happens.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -33,12 +27,7 @@ fn budget() -> Duration {
     stress_time().map_or(Duration::from_millis(200), |all| all / layouts as u32)
 }
 
-fn stress(bits: u32) {
-    stress_counting(bits, 0);
-}
-
-fn stress_counting(bits: u32, counter_bits: u32) {
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+fn stress(bits: u32, counter_bits: u32) {
     // Each run has another seed: repeating the last one would find less.
     let mut random: SmallRng = rand::make_rng();
     let grows = match counter_bits {
@@ -73,77 +62,12 @@ fn stress_counting(bits: u32, counter_bits: u32) {
     }
 }
 
+/// One layout after the other, so that the numbers of threads are as stated.
 #[test]
-fn fingerprints_of_10_bits() {
-    stress(10);
-}
-
-#[test]
-fn fingerprints_of_12_bits() {
-    stress(12);
-}
-
-#[test]
-fn fingerprints_of_15_bits() {
-    stress(15);
-}
-
-#[test]
-fn fingerprints_of_20_bits() {
-    stress(20);
-}
-
-#[test]
-fn fingerprints_of_30_bits() {
-    stress(30);
-}
-
-#[test]
-fn counters_of_4_bits() {
-    stress_counting(11, 4);
-}
-
-#[test]
-fn counters_of_8_bits() {
-    stress_counting(12, 8);
-}
-
-#[test]
-fn growing_counters_of_4_bits() {
-    stress_counting(13, 4);
-}
-
-#[test]
-fn growing_counters_of_8_bits() {
-    stress_counting(28, 8);
-}
-
-#[test]
-fn growing_fingerprints_of_11_bits() {
-    stress(11);
-}
-
-#[test]
-fn growing_fingerprints_of_13_bits() {
-    stress(13);
-}
-
-#[test]
-fn growing_fingerprints_of_14_bits() {
-    stress(14);
-}
-
-#[test]
-fn growing_fingerprints_of_18_bits() {
-    stress(18);
-}
-
-#[test]
-fn growing_fingerprints_of_19_bits() {
-    stress(19);
-}
-
-#[test]
-fn growing_fingerprints_of_27_bits() {
-    stress(27);
+fn no_result_is_wrong_in_any_layout() {
+    let plain = BITS.into_iter().chain(GROWABLE_BITS);
+    let counting = [(11, 4), (12, 8), (13, 4), (28, 8)];
+    for (bits, counter_bits) in plain.map(|bits| (bits, 0)).chain(counting) {
+        stress(bits, counter_bits);
+    }
 }

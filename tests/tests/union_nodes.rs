@@ -3,7 +3,7 @@
 //! Whatever the order of their steps, the numbers of copies are exact in the end.
 
 use crate::common::stop::Stop;
-use guira::{CuckooFilter, ExpiringFilter, Prefer};
+use guira::{CuckooFilter, ExpiringFilter, Filter, Lifetime, Prefer, SeededState};
 use std::{
     sync::atomic::{AtomicBool, Ordering},
     thread,
@@ -31,58 +31,26 @@ fn capacity(slots: u32) -> usize {
     }
 }
 
-/// What both kinds of filters do here.
-trait Filter: Sync {
-    fn insert(&self, key: u64);
-    fn remove(&self, key: u64) -> bool;
-    fn count(&self, key: u64) -> usize;
-    fn union_with(&self, other: &Self);
-    fn relocations(&self) -> u64;
+type Seeded<T> = Filter<SeededState, T>;
+
+fn insert<T: Lifetime>(filter: &Seeded<T>, key: u64) {
+    filter.insert(&key).expect("room below the capacity");
 }
 
-macro_rules! filter {
-    ($filter:ty) => {
-        impl Filter for $filter {
-            fn insert(&self, key: u64) {
-                self.insert(&key).expect("room below the capacity");
-            }
-
-            fn remove(&self, key: u64) -> bool {
-                self.remove(&key)
-            }
-
-            fn count(&self, key: u64) -> usize {
-                self.count(&key)
-            }
-
-            fn union_with(&self, other: &Self) {
-                self.union_with(other).expect("room below the capacity");
-            }
-
-            fn relocations(&self) -> u64 {
-                self.stats().relocations
-            }
-        }
-    };
-}
-
-filter!(CuckooFilter);
-filter!(ExpiringFilter);
-
-fn with_common_keys<F: Filter>(filter: F) -> F {
+fn with_common_keys<T: Lifetime>(filter: Seeded<T>) -> Seeded<T> {
     for _ in 0..2 {
-        (0..COMMON).for_each(|key| filter.insert(key));
+        (0..COMMON).for_each(|key| insert(&filter, key));
     }
     filter
 }
 
 /// Unites the nodes with `result` in each of the orders at once, while two writers insert and remove
 /// keys that no node has.
-fn unite<F: Filter>(result: &F, nodes: &[F], orders: &[[usize; NODES]]) {
-    let others = (COMMON..).filter(|&key| nodes[0].count(key) == 0);
+fn unite<T: Lifetime>(result: &Seeded<T>, nodes: &[Seeded<T>], orders: &[[usize; NODES]]) {
+    let others = (COMMON..).filter(|&key| nodes[0].count(&key) == 0);
     let others: Vec<u64> = others.take((OTHERS + 2 * PASSING) as usize).collect();
     let (stays, passing) = others.split_at(OTHERS as usize);
-    stays.iter().for_each(|&key| result.insert(key));
+    stays.iter().for_each(|&key| insert(result, key));
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let done = &done;
@@ -91,9 +59,12 @@ fn unite<F: Filter>(result: &F, nodes: &[F], orders: &[[usize; NODES]]) {
             scope.spawn(move || {
                 let _stop = Stop(done);
                 while !done.load(Ordering::Relaxed) {
-                    own.iter().for_each(|&key| result.insert(key));
+                    own.iter().for_each(|&key| insert(result, key));
                     for &key in own {
-                        assert!(result.count(key) > 0 && result.remove(key), "{key} is lost");
+                        assert!(
+                            result.count(&key) > 0 && result.remove(&key),
+                            "{key} is lost"
+                        );
                     }
                 }
             });
@@ -101,8 +72,10 @@ fn unite<F: Filter>(result: &F, nodes: &[F], orders: &[[usize; NODES]]) {
         let unions = orders.iter().map(|order| {
             scope.spawn(move || {
                 for &node in order {
-                    result.union_with(&nodes[node]);
-                    let few = (0..COMMON).find(|&key| result.count(key) < nodes[node].count(key));
+                    result
+                        .union_with(&nodes[node])
+                        .expect("room below the capacity");
+                    let few = (0..COMMON).find(|&key| result.count(&key) < nodes[node].count(&key));
                     assert_eq!(few, None, "after a union with node {node}");
                 }
             })
@@ -112,16 +85,16 @@ fn unite<F: Filter>(result: &F, nodes: &[F], orders: &[[usize; NODES]]) {
             union.join().expect("no violation");
         }
     });
-    assert!(result.relocations() > 0);
+    assert!(result.stats().relocations > 0);
     for &key in stays {
-        assert!(result.count(key) > 0, "{key} is lost");
+        assert!(result.count(&key) > 0, "{key} is lost");
     }
 }
 
 /// Each key is in as often as in a node.
-fn assert_exact<F: Filter>(result: &F, node: &F) {
+fn assert_exact<T: Lifetime>(result: &Seeded<T>, node: &Seeded<T>) {
     for key in 0..COMMON {
-        assert_eq!(result.count(key), node.count(key), "key {key}");
+        assert_eq!(result.count(&key), node.count(&key), "key {key}");
     }
 }
 

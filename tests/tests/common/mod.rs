@@ -3,7 +3,6 @@
 pub(crate) mod batch;
 pub(crate) mod class_digest;
 pub(crate) mod classes;
-pub(crate) mod combined;
 pub(crate) mod distinct;
 pub(crate) mod event;
 pub(crate) mod example;

@@ -29,41 +29,6 @@ pub(super) fn grown(items: u32) -> ExpiringFilter {
     filter
 }
 
-#[test]
-fn what_has_grown_is_restored_as_it_is() {
-    let (mut doubled, mut between) = (0, 0);
-    for items in (0..400).chain((400..9_000).step_by(331)) {
-        let original = grown(items);
-        let stats = original.stats();
-        doubled = doubled.max(stats.doublings);
-        between += u32::from(stats.buckets_to_split > 0);
-        let bytes = bytes_at_rest(&original);
-        assert_eq!(bytes.len(), original.snapshot_len_hint(), "{items}");
-        let restored = ExpiringFilter::from_bytes(&bytes).expect("a snapshot");
-        for copy in [restored, original.clone()] {
-            assert_eq!(bytes_at_rest(&copy), bytes, "{items}");
-            assert_eq!(copy.stats().doublings, stats.doublings, "{items}");
-            assert_eq!(copy.capacity(), original.capacity());
-            assert_eq!(copy.max_capacity(), 10_000);
-            assert_eq!(copy.len(), items as usize);
-            assert_eq!(copy.digest(), original.digest());
-            let original = original.clone();
-            for later in 0..=EPOCHS {
-                for item in 0..items {
-                    assert_eq!(
-                        copy.contains(&item),
-                        original.contains(&item),
-                        "{item}, {later}"
-                    );
-                }
-                copy.advance();
-                original.advance();
-            }
-        }
-    }
-    assert!(doubled >= 5 && between >= 5, "{doubled}, {between}");
-}
-
 /// Copies that died while the snapshot was written are left out, in whichever plane they are.
 #[test]
 fn what_dies_during_a_snapshot_is_left_out_of_all_planes() {

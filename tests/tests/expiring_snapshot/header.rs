@@ -73,7 +73,7 @@ fn what_is_wrong_is_named() {
         with(8, 9),
         SnapshotError::Version { found: 9, .. }
     ));
-    for (at, byte) in [(12, 10), (13, 5), (14, 14), (15, 1), (23, 0x40)] {
+    for (at, byte) in [(12, 10), (13, 5), (14, 14), (14, 0x52), (15, 1), (23, 0x40)] {
         let error = with(at, byte);
         assert!(
             matches!(error, SnapshotError::Geometry { .. }),

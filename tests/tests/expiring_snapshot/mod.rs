@@ -67,32 +67,6 @@ fn aged(bits: u32, epochs: u32) -> (ExpiringFilter, u32) {
 }
 
 #[test]
-fn what_is_restored_expires_as_the_original_does() {
-    for bits in LAYOUTS {
-        for epochs in epochs(bits) {
-            let (original, items) = aged(bits, epochs);
-            let restored = ExpiringFilter::from_bytes(&original.to_bytes()).expect("a snapshot");
-            assert_eq!(restored.epoch(), original.epoch());
-            assert_eq!(restored.ttl(), TTL);
-            assert_eq!(restored.epochs(), epochs);
-            assert_eq!(restored.capacity(), 100);
-            assert_eq!(restored.fingerprint_bits(), bits);
-            for later in 0..=epochs {
-                assert_eq!(original.is_empty(), later == epochs, "{bits}, {epochs}");
-                let [restored_bytes, bytes] = [&restored, &original].map(bytes_at_rest);
-                assert_eq!(restored_bytes, bytes, "{bits}, {epochs}");
-                for item in 0..items {
-                    assert_eq!(restored.count(&item), original.count(&item), "{item}");
-                }
-                original.advance();
-                restored.advance();
-            }
-            assert!(restored.is_empty());
-        }
-    }
-}
-
-#[test]
 fn time_on_a_disk_passes() {
     for bits in LAYOUTS {
         for epochs in epochs(bits) {

@@ -4,49 +4,24 @@
 use super::{LAYOUTS, aged, epochs, filter};
 use crate::snapshot::common::damaged::assert_postcard_is_refused;
 use guira::ExpiringFilter;
-use serde::{Deserialize, Serialize};
-
-/// A structure of an application that contains a filter.
-#[derive(Serialize, Deserialize)]
-struct Saved {
-    name: String,
-    seen: ExpiringFilter,
-    generation: u32,
-}
 
 #[test]
-fn items_expire_as_they_would_have() {
+fn what_is_read_is_the_filter_that_was_written() {
     for bits in LAYOUTS {
         for epochs in epochs(bits) {
-            let (seen, items) = aged(bits, epochs);
-            let saved = Saved {
-                name: "seen".into(),
-                seen,
-                generation: 7,
-            };
-            let text = serde_json::to_string(&saved).expect("text");
-            let bytes = postcard::to_stdvec(&saved).expect("bytes");
-            let restored: [Saved; 2] = [
+            let (seen, _) = aged(bits, epochs);
+            let text = serde_json::to_string(&seen).expect("text");
+            let bytes = postcard::to_stdvec(&seen).expect("bytes");
+            let restored: [ExpiringFilter; 2] = [
                 serde_json::from_str(&text).expect("a filter"),
                 postcard::from_bytes(&bytes).expect("a filter"),
             ];
-            for _ in 0..=epochs {
-                for Saved {
-                    name,
-                    seen,
-                    generation,
-                } in &restored
-                {
-                    assert_eq!((name.as_str(), *generation), ("seen", 7));
-                    assert_eq!(seen.epoch(), saved.seen.epoch());
-                    for item in 0..items {
-                        assert_eq!(seen.count(&item), saved.seen.count(&item), "{item}");
-                    }
-                    seen.advance();
-                }
-                saved.seen.advance();
+            assert!(!seen.is_empty());
+            // Both continue by their own clocks, so the age of the epoch is another one.
+            let parts = |it: &ExpiringFilter| (it.epoch(), it.digest(), it.header());
+            for restored in &restored {
+                assert_eq!(parts(restored), parts(&seen), "{bits}, {epochs}");
             }
-            assert!(saved.seen.is_empty());
         }
     }
 }

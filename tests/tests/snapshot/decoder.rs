@@ -7,6 +7,7 @@ use super::common::{
     layouts::{LAYOUTS, fill, filter, growing},
     pieces::{assert_another_hasher_is_refused, assert_limit, assert_takes_nothing, cases, decode},
 };
+use crate::common::filters::{COUNTING, tiny_counting};
 use guira::{CuckooFilter, SnapshotDecoder, SnapshotError};
 use proptest::prelude::*;
 use std::hash::RandomState;
@@ -29,6 +30,13 @@ fn snapshots() -> Vec<Vec<u8>> {
         for level in 0..2 {
             snapshots.extend(growing(bits, level).map(|(filter, _)| filter.to_bytes()));
         }
+    }
+    for bits in COUNTING {
+        let filter = tiny_counting(bits, 12);
+        for item in 0..10_usize {
+            filter.insert_batch(&[item; 3]).expect("room");
+        }
+        snapshots.push(filter.to_bytes());
     }
     snapshots
 }
