@@ -158,7 +158,7 @@ fn the_rate_at_capacity_is_at_most_the_one_asked_for() {
     }
 }
 
-/// No layout would have done with fewer buckets, or with as many and longer fingerprints.
+/// No layout would have done with fewer buckets, or with longer fingerprints in the same number of buckets.
 #[test]
 fn the_smallest_table_is_chosen_and_of_equal_ones_the_lowest_rate() {
     let order = |it: Geometry| (it.buckets, u32::MAX - it.series.fingerprint_bits);

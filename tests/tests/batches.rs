@@ -1,5 +1,5 @@
 //! Batches by item and by hash, `try_extend` and iterators of lookups give the results of single calls
-//! in order, up to the first error: for both kinds of filters, in each layout and epoch.
+//! in order, up to the first error. They do in both kinds of filters, in each layout and epoch.
 
 use crate::common::filters::{BITS, GROWABLE_BITS};
 use guira::{

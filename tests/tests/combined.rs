@@ -1,5 +1,5 @@
 //! What a merge, a union, an intersection and a difference of two filters at rest must leave, and which
-//! filters they refuse: the same law for all four, for both kinds of filters, in each layout.
+//! filters they refuse. The law is the same for both kinds of filters, in each layout.
 //!
 //! `merge`, `union` and `intersection` have what holds for one of them, and beside writers.
 

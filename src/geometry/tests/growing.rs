@@ -31,8 +31,10 @@ fn a_filter_that_grows_keeps_its_rate_at_every_level() {
 fn refusals_of_filters_that_grow_name_what_can_be_had() {
     for epochs in [0, 12] {
         let (asked, capacity) = (99, 100);
-        let refused = growing(capacity, asked, epochs, 0.01);
-        assert_eq!(refused, Err(BuildError::MaxCapacity { asked, capacity }));
+        let refused = growing(capacity, asked, epochs, 0.01).unwrap_err();
+        assert_eq!(refused, BuildError::MaxCapacity { asked, capacity });
+        let text = "max_capacity 99 is less than the capacity, 100";
+        assert_eq!(refused.to_string(), text);
         let of_bits =
             |items, most, bits| choose_of(with_epochs(epochs), items, Some(most), 0.01, Some(bits));
         let (asked, allowed) = (41, (10..=40).collect());
