@@ -95,7 +95,7 @@ fn the_home_is_either_bucket_for_half_of_all_classes() {
 }
 
 /// The home is better than nothing, but the emptier word is better, unless the home has a reservation. A
-/// reservation is taken away wherever it is, because its thread may be stopped for ever.
+/// reservation is removed wherever it is, because its thread may be stopped for ever.
 #[test]
 fn an_absent_item_is_added_to_its_home_or_to_an_emptier_word() {
     let one = EMPTY.plus(Entry::new(700));
