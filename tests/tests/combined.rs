@@ -37,7 +37,7 @@ fn calls<T: Lifetime>() -> [(&'static str, Call<T>, Wanted); 4] {
 /// The bits of fingerprints and of counters, and whether words are semi-sorted or the filter grows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
-    /// A layout of [`LAYOUTS`], some of which grow.
+    /// A layout of [`LAYOUTS`]: some grow.
     Plain(u32),
     SemiSorted(f64),
     Counting(u32, u32),

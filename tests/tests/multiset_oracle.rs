@@ -570,7 +570,7 @@ fn so_is_one_with_counters_that_grows() {
 /// The bits of fingerprints and of counters, and the most epochs: each has a layout of its own.
 type Layouts = &'static [(u32, u32, u32)];
 
-/// Expiring filters for any capacity, and up to `times` as many items.
+/// Expiring filters for any capacity, which grow to up to `times` that capacity.
 fn expiring(layouts: Layouts, times: usize) -> impl Strategy<Value = ExpiringFilter> {
     let layouts = select(layouts).prop_flat_map(|(bits, counter, most)| {
         let few = prop_oneof![1..=most, Just(most)];

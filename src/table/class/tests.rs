@@ -184,7 +184,7 @@ fn pairs_are_uniform_whatever_the_fingerprint() {
         let class = Class::of_hash(state.hash_one(item), fingerprints, BUCKETS);
         class.fingerprint.bits() as usize * BUCKETS + class.p
     });
-    // Fingerprint 1 is that of twice as many items.
+    // Fingerprint 1 is twice as likely.
     let mut bins = histogram((largest as usize + 1) * BUCKETS, pairs).split_off(2 * BUCKETS);
     bins.retain(|&items| items > 0);
     assert_eq!(bins.len() as u64, (largest - 1) * 32);
