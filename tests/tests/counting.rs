@@ -275,3 +275,25 @@ fn skewed_items_are_counted_exactly() {
         assert_eq!((filter.len(), filter.slots_in_use()), (0, 0));
     }
 }
+
+#[test]
+fn shrinking_keeps_counts() {
+    for bits in GROWABLE_COUNTING {
+        let mut filter = tiny_counting(bits, 2);
+        let items = filter.max_capacity() as u64;
+        filter.try_extend(0..items).expect("they fit");
+        for item in 10..items {
+            assert!(filter.remove(&item));
+        }
+        for _ in 0..20 {
+            filter.try_extend(0..10_u64).expect("the copies fit");
+        }
+        assert!(filter.shrink_to_fit(), "{bits:?}");
+        assert_eq!(filter.stats().doublings, 0, "{bits:?}");
+        assert!(
+            (0..10_u64).all(|item| filter.count(&item) >= 21),
+            "{bits:?}"
+        );
+        assert_eq!(filter.len(), 210);
+    }
+}

@@ -174,3 +174,69 @@ fn filters_that_cannot_be_are_refused() {
     let clone = ExpiringFilter::from_bytes(&fixed.to_bytes()).expect("a snapshot");
     assert_eq!((clone.capacity(), clone.max_capacity()), (1_100, 1_100));
 }
+
+#[test]
+fn a_filter_that_could_grow_is_small_again_when_it_is_reset() {
+    let builder = ExpiringFilter::builder(TTL)
+        .capacity(100)
+        .max_capacity(100_000);
+    let mut filter = builder.build().expect("a filter");
+    let (memory, capacity) = (filter.memory_usage(), filter.capacity());
+    for item in 0..20_000_u32 {
+        filter.insert(&item).expect("it grows");
+    }
+    assert!(filter.memory_usage() > 20 * memory && filter.capacity() > 10 * capacity);
+    filter.reset();
+    assert_eq!(
+        (filter.memory_usage(), filter.capacity()),
+        (memory, capacity)
+    );
+    assert!(filter.is_empty() && filter.insert_unique(&1) == Ok(true));
+}
+
+/// A filter that undoes its doublings keeps each item, with its time, and counts on.
+#[test]
+fn a_filter_that_shrinks_keeps_its_items_and_their_times() {
+    let builder = ExpiringFilter::builder(Duration::from_secs(60)).epochs(6);
+    let builder = builder
+        .seed(1)
+        .fingerprint_bits(BITS)
+        .capacity(1_000)
+        .max_capacity(50_000);
+    let mut filter = builder.build().unwrap();
+    assert!(!filter.shrink_to_fit());
+    filter.try_extend(0..100_u32).unwrap();
+    for _ in 0..3 {
+        filter.advance();
+    }
+    filter.try_extend(100..40_000_u32).unwrap();
+    let grown = filter.memory_usage();
+    for item in 200..40_000_u32 {
+        assert!(filter.remove(&item));
+    }
+    assert!(filter.shrink_to_fit());
+    assert!(filter.memory_usage() < grown / 8);
+    assert_eq!(
+        (filter.len(), filter.slots_in_use(), filter.epoch()),
+        (200, 200, 3)
+    );
+    let found = |filter: &ExpiringFilter, items: std::ops::Range<u32>| {
+        filter.contains_iter(items).filter(|&found| found).count()
+    };
+    let mut seen = Vec::new();
+    for _ in 3..11 {
+        seen.push([found(&filter, 0..100), found(&filter, 100..200)]);
+        filter.advance();
+    }
+    // They were seen in the epochs 0 and 3, and live for 6 epochs after these.
+    let expected: Vec<_> = (3..11)
+        .map(|epoch| {
+            [
+                if epoch <= 6 { 100 } else { 0 },
+                if epoch <= 9 { 100 } else { 0 },
+            ]
+        })
+        .collect();
+    assert_eq!(seen, expected);
+    assert!(filter.is_empty());
+}

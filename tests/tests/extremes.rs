@@ -1,4 +1,4 @@
-//! The largest filter, very many threads, and a filter that is dropped while
+//! The smallest filters, the largest filter, very many threads, and a filter that is dropped while
 //! other threads use it.
 //!
 //! Counters have 64 bits, and callers cannot overflow them. The version of a stripe wraps after
@@ -13,7 +13,8 @@
 //! cargo test --release -p guira-tests --test all extremes:: -- --ignored
 //! ```
 
-use guira::CuckooFilter;
+use crate::common::filters::BITS;
+use guira::{CuckooFilter, InsertError};
 use std::{
     sync::{
         Arc, Barrier,
@@ -21,6 +22,55 @@ use std::{
     },
     thread,
 };
+
+/// The fingerprint sizes of filters that can grow. No fixed layout has one of these sizes, so the
+/// size identifies the layout.
+const GROWABLE_BITS: [u32; 6] = [11, 13, 14, 18, 19, 27];
+
+fn filter(bits: u32, capacity: usize) -> CuckooFilter {
+    let mut builder = CuckooFilter::builder()
+        .capacity(capacity)
+        .fingerprint_bits(bits)
+        .seed(3);
+    if GROWABLE_BITS.contains(&bits) {
+        builder = builder.max_capacity(capacity);
+    }
+    builder.build().expect("a small filter")
+}
+
+#[test]
+fn the_smallest_filters_do_everything() {
+    for bits in BITS.into_iter().chain(GROWABLE_BITS) {
+        for capacity in [1, 2, 3] {
+            let filter = filter(bits, capacity);
+            let items = || 0..capacity as u64;
+            for item in items() {
+                assert!(!filter.contains(&item) || item > 0, "{bits}, {capacity}");
+                assert_eq!(filter.insert(&item), Ok(()), "{bits}, {capacity}");
+            }
+            assert_eq!(filter.len(), capacity);
+            let copy = CuckooFilter::from_bytes(&filter.to_bytes()).expect("its own bytes");
+            for filter in [&filter, &copy, &filter.clone()] {
+                let mut found = vec![false; capacity];
+                filter.contains_batch(&items().collect::<Vec<_>>(), &mut found);
+                assert!(found.iter().all(|&found| found), "{bits}, {capacity}");
+                // After these items, further ones fit only until the filter is full.
+                let fitted = (100..1_000_u64).filter(|item| filter.insert(item).is_ok());
+                let fitted: Vec<u64> = fitted.collect();
+                let slots = filter.buckets() * filter.bucket_slots();
+                assert!(fitted.len() + capacity <= slots, "{bits}, {capacity}");
+                assert_eq!(filter.insert(&7_777_u64), Err(InsertError::Full));
+                assert!(
+                    items()
+                        .chain(fitted.iter().copied())
+                        .all(|item| filter.contains(&item))
+                );
+                assert!(items().chain(fitted).all(|item| filter.remove(&item)));
+                assert!(filter.is_empty());
+            }
+        }
+    }
+}
 
 /// A hundred threads share a filter. On few cores, most of them are preempted in the middle of an
 /// operation.
@@ -109,9 +159,7 @@ fn a_filter_lives_as_long_as_its_last_owner() {
 fn a_filter_of_2_to_the_33_slots() {
     const SLOTS: usize = 1 << 33;
     // At this capacity the number of buckets is slightly above a power of two.
-    let builder = CuckooFilter::builder().capacity(8_160_437_862);
-    let filter = builder.fingerprint_bits(15).seed(3).build();
-    let filter = filter.expect("a large filter");
+    let filter = filter(15, 8_160_437_862);
     let slots = filter.buckets() * filter.bucket_slots();
     assert!((SLOTS..SLOTS + SLOTS / 1000).contains(&slots), "{slots}");
     assert!(filter.memory_usage() >= 8 * filter.buckets());

@@ -9,7 +9,7 @@ mod capacity;
 mod wide;
 
 use crate::common::stress::is_long;
-use guira::{BuildError, CuckooFilter, Hashed};
+use guira::{BuildError, CuckooFilter, Hashed, InsertError};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -352,4 +352,44 @@ fn errors_say_what_can_be_met() {
         refused > 20 && built > 200,
         "{refused} were refused, and {built} built: too few to say anything"
     );
+}
+
+#[test]
+fn reset_gives_the_memory_back() {
+    let mut filter = growable(1_000, 100_000, 0.01, 1);
+    let (bytes, buckets, capacity) = (filter.memory_usage(), filter.buckets(), filter.capacity());
+    for round in 0..3 {
+        for item in 0..50_000_u64 {
+            filter.insert(&item).expect("it grows");
+        }
+        assert!(filter.memory_usage() > 16 * bytes, "round {round}");
+        filter.reset();
+        assert_eq!(filter.memory_usage(), bytes, "round {round}");
+        assert_eq!((filter.buckets(), filter.capacity()), (buckets, capacity));
+        assert_eq!((filter.len(), filter.stats().doublings), (0, 0));
+        assert!(!(0..50_000_u64).any(|item| filter.contains(&item)));
+    }
+}
+
+#[test]
+fn too_many_copies_are_refused_alone() {
+    let filter = growable(1_000, 100_000, 0.01, 1);
+    for item in 0..1_200_u64 {
+        filter.insert(&item).expect("there is room");
+    }
+    let (buckets, slots) = (filter.buckets(), filter.bucket_slots());
+    let copies = (0..2 * slots + 20)
+        .filter(|_| filter.insert("copy").is_ok())
+        .count();
+    assert_eq!(copies, 2 * slots);
+    assert_eq!(filter.insert("copy"), Err(InsertError::TooManyCopies));
+    assert_eq!(filter.count("copy"), 2 * slots);
+    assert_eq!(filter.insert("another"), Ok(()));
+    assert_eq!(filter.buckets(), buckets, "it does not grow for copies");
+    assert!(filter.stats().failed_inserts > 0);
+    assert!((0..1_200_u64).all(|item| filter.contains(&item)));
+    for _ in 0..2 * slots {
+        assert!(filter.remove("copy"));
+    }
+    assert!(!filter.remove("copy"));
 }

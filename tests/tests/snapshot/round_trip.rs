@@ -80,3 +80,14 @@ fn growing_filters() {
         assert_round_trip(&filter, items);
     }
 }
+
+/// A filter that is reset takes its first size again, and so does its snapshot.
+#[test]
+fn a_filter_that_was_reset() {
+    let mut filter = filter(14, 1_000);
+    let new = filter.to_bytes();
+    fill(&filter, 0..4_000);
+    assert_ne!(filter.to_bytes().len(), new.len());
+    filter.reset();
+    assert_eq!(filter.to_bytes(), new);
+}
