@@ -32,8 +32,7 @@ use crate::{
         entry::{Entry, Fingerprint},
         layout::{Layout, Word},
         time::{Moment, Time},
-        view::Loaded,
-        view::View,
+        view::{Loaded, View},
         word::{Bucket, Mark},
     },
 };

@@ -162,8 +162,6 @@ impl<L: Layout> Table<L> {
     }
 
     fn complete_level(&self, level: u32) {
-        // Release: pairs with the Acquire of `level`: a thread that sees the hint finds every word
-        // as it promises.
         let hint = Hint::new(level + 1, self.first_level());
         let Some(growth) = self.growth() else {
             return;
@@ -172,6 +170,8 @@ impl<L: Layout> Table<L> {
             progress.complete_level((level + 1 - self.first_level()) as usize);
             return growth.raise_hint(hint);
         }
+        // Release: pairs with the Acquire of `level`: a thread that sees the hint finds every word
+        // as it promises.
         let order = fault::order(Step::Complete, Ordering::AcqRel);
         growth.hint.fetch_max(hint.bits(), order);
     }

@@ -247,10 +247,10 @@ impl<'a, L: Layout> Loaded<'a, L> {
         )
     }
 
-    /// AcqRel: Release pairs with the Acquire of readers' and writers' loads; Acquire passes on what
-    /// the word's earlier writers released. Relaxed on failure, because the caller loads again.
     #[inline(always)]
     fn exchange(self, step: Step, new: Bits) -> bool {
+        // AcqRel: Release pairs with the Acquire of readers' and writers' loads; Acquire passes on what
+        // the word's earlier writers released. Relaxed on failure, because the caller loads again.
         let order = fault::order(step, Ordering::AcqRel);
         self.atomic
             .compare_exchange(self.bits.0, new.0, order, Ordering::Relaxed)

@@ -36,6 +36,7 @@ impl Seated {
     }
 
     pub(in crate::raw) fn die(&self) {
+        // Release: pairs with the Acquire of `is_alive`, so a repair sees what the dead member wrote.
         self.alive[self.member].store(false, Ordering::Release);
     }
 }
@@ -46,6 +47,7 @@ impl Members for Seated {
     }
 
     fn is_alive(&self, member: usize) -> bool {
+        // Acquire: pairs with the Release of `die`.
         self.alive[member].load(Ordering::Acquire)
     }
 

@@ -129,7 +129,7 @@ impl<L: PackedLayout> Packed<L> {
     /// To subtract 1 from a slot with this bit set clears the bit if the slot is 0, and
     /// borrows from no other bit beyond the slot.
     #[inline(always)]
-    pub(super) fn either_matches_in_lanes(p: u64, q: u64) -> bool {
+    fn either_matches_in_lanes(p: u64, q: u64) -> bool {
         let ones = L::LEVELS[0].ones;
         let above = ones << L::LEVELS[0].bits;
         ((p | above) - ones) & ((q | above) - ones) & above != above
