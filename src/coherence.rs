@@ -1,5 +1,5 @@
 //! What the coherence simulator sees: each access to a shared word, and which field it belongs to.
-//! Exists only under `cfg(guira_coherence)`; the package `guira-coherence` uses it.
+//! Exists only under `cfg(guira_faults)`; the package `guira-coherence` uses it.
 
 use std::{
     cell::Cell,
@@ -33,7 +33,8 @@ static OBSERVER: OnceLock<fn(Access)> = OnceLock::new();
 
 thread_local!(static NUMBER: Cell<Option<usize>> = const { Cell::new(None) });
 
-/// From now on `observer` is called before each access that a simulated thread makes.
+/// From now on `observer` is called before each access that a simulated thread makes. Call this before
+/// the first filter is made.
 ///
 /// # Panics
 ///
@@ -48,9 +49,14 @@ pub fn simulate_thread(number: Option<usize>) {
     NUMBER.set(number);
 }
 
-/// The number of the simulated thread; 0 outside of a simulation.
-pub(crate) fn thread_number() -> usize {
-    NUMBER.get().unwrap_or(0)
+/// True if there is an observer: the sizes are then those of normal builds.
+pub(crate) fn is_observed() -> bool {
+    OBSERVER.get().is_some()
+}
+
+/// The number of the simulated thread, which is 0 outside of its operations. `None` without an observer.
+pub(crate) fn thread_number() -> Option<usize> {
+    is_observed().then(|| NUMBER.get().unwrap_or(0))
 }
 
 /// Reports an access to `atomic`.

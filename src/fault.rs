@@ -409,7 +409,7 @@ faults! {
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod switch;
 
-#[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
+#[cfg(guira_faults)]
 mod watch;
 
 #[cfg(guira_loom)]
@@ -420,9 +420,9 @@ pub(crate) use switch::memory_is_refused;
 pub(crate) use switch::{attempts, is, is_in, now, order};
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 pub use switch::{limit_attempts, refuse_memory, weaken};
-#[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
+#[cfg(guira_faults)]
 pub(crate) use watch::{is_touched, touch};
-#[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
+#[cfg(guira_faults)]
 pub use watch::{unwatch, watch};
 
 /// The memory ordering of `step`: `strong`, in a normal build.

@@ -130,7 +130,7 @@ pub struct Filter<S, T: Lifetime> {
 
 impl<S, T: Lifetime> Filter<S, T> {
     /// What threads share of the filter.
-    #[cfg(guira_coherence)]
+    #[cfg(guira_faults)]
     pub fn fields(&self) -> Vec<crate::coherence::Field> {
         let mut fields = self.raw.fields();
         fields.push(crate::coherence::Field::of("filter", self));

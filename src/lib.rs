@@ -188,7 +188,7 @@ mod stats;
 
 // The other modules.
 mod clock;
-#[cfg(guira_coherence)]
+#[cfg(guira_faults)]
 pub mod coherence;
 #[cfg(all(test, not(any(guira_loom, guira_shuttle))))]
 mod concurrent_tests;
@@ -212,7 +212,6 @@ pub mod shared;
 mod step;
 mod sync;
 mod table;
-mod threads;
 #[cfg(guira_loom)]
 mod trace;
 

@@ -8,7 +8,7 @@
     )
 )]
 
-use crate::sync::{self, AtomicU64};
+use crate::sync::{self, AtomicU64, OwnWord};
 use std::{
     fmt::Debug,
     num::NonZeroU64,
@@ -23,13 +23,10 @@ use {std::sync::Arc, yoke::Yoke};
 /// For the package `guira-shm` only.
 #[doc(hidden)]
 // A model has atomics of its own.
-#[cfg_attr(
-    any(guira_loom, guira_shuttle, guira_coherence),
-    allow(private_interfaces)
-)]
+#[cfg_attr(any(guira_loom, guira_shuttle), allow(private_interfaces))]
 pub trait Memory: Send + Sync + RefUnwindSafe + 'static {
     /// The words, at the same place and of the same number each time.
-    fn words(&self) -> &[AtomicU64];
+    fn words(&self) -> &[OwnWord];
 
     /// Makes sure that these words have memory behind them, and leaves their values as they are. False if
     /// there is no memory.
@@ -43,9 +40,16 @@ pub trait Memory: Send + Sync + RefUnwindSafe + 'static {
 }
 
 #[cfg(feature = "shared")]
-impl Memory for Box<[AtomicU64]> {
-    fn words(&self) -> &[AtomicU64] {
+impl Memory for Box<[OwnWord]> {
+    fn words(&self) -> &[OwnWord] {
         self
+    }
+}
+
+#[cfg(all(feature = "shared", guira_faults))]
+impl Memory for Box<[AtomicU64]> {
+    fn words(&self) -> &[OwnWord] {
+        bytemuck::TransparentWrapper::peel_slice(self)
     }
 }
 
@@ -245,7 +249,7 @@ impl Storage for Shared {
 
 /// A run of words, and a share in their owner.
 #[cfg(feature = "shared")]
-pub(crate) struct Words(Yoke<&'static [AtomicU64], Arc<dyn Memory>>);
+pub(crate) struct Words(Yoke<&'static [OwnWord], Arc<dyn Memory>>);
 
 /// A word that processes share.
 #[cfg(feature = "shared")]
@@ -284,6 +288,9 @@ impl Deref for Words {
     #[cfg(feature = "shared")]
     #[inline(always)]
     fn deref(&self) -> &[AtomicU64] {
+        #[cfg(guira_faults)]
+        return bytemuck::TransparentWrapper::wrap_slice(self.0.get());
+        #[cfg(not(guira_faults))]
         self.0.get()
     }
 

@@ -163,7 +163,7 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// What threads share.
-    #[cfg(guira_coherence)]
+    #[cfg(guira_faults)]
     pub(crate) fn fields(&self) -> Vec<crate::coherence::Field> {
         let mut fields = self.table.fields();
         fields.push(self.versions.field());

@@ -1,8 +1,8 @@
 //! The atomics of the protocol: the standard library's, or in a model those of its
 //! checker: loom's under `cfg(guira_loom)`, shuttle's under `cfg(guira_shuttle)`. Under
-//! `cfg(guira_coherence)` they report each access to the coherence simulator.
+//! `cfg(guira_faults)` they report each access to the coherence simulator.
 
-#[cfg(guira_coherence)]
+#[cfg(guira_faults)]
 mod observed;
 pub(crate) mod once;
 #[cfg(guira_loom)]
@@ -10,10 +10,10 @@ mod traced;
 
 /// Atomics that the model checkers do not see. Counters and tokens use them; their files say why.
 pub(crate) mod unchecked {
-    #[cfg(guira_coherence)]
+    #[cfg(guira_faults)]
     pub(crate) use super::observed::AtomicU64;
     pub(crate) use std::sync::atomic::AtomicU32;
-    #[cfg(not(guira_coherence))]
+    #[cfg(not(guira_faults))]
     pub(crate) use std::sync::atomic::AtomicU64;
 }
 
@@ -23,11 +23,11 @@ pub(crate) use checker::sync::atomic::AtomicU64;
 use checker::sync::atomic::fence;
 #[cfg(guira_loom)]
 use loom as checker;
-#[cfg(guira_coherence)]
+#[cfg(guira_faults)]
 pub(crate) use observed::AtomicU64;
 #[cfg(guira_shuttle)]
 use shuttle as checker;
-#[cfg(not(any(guira_loom, guira_shuttle, guira_coherence)))]
+#[cfg(not(any(guira_loom, guira_shuttle, guira_faults)))]
 pub(crate) use std::sync::atomic::AtomicU64;
 pub(crate) use std::sync::atomic::Ordering;
 #[cfg(not(any(guira_loom, guira_shuttle)))]
@@ -35,11 +35,17 @@ use std::sync::atomic::fence;
 #[cfg(guira_loom)]
 pub(crate) use traced::AtomicU64;
 
-#[cfg(any(guira_loom, guira_shuttle, guira_coherence))]
+#[cfg(any(guira_loom, guira_shuttle, guira_faults))]
 pub(crate) use AtomicU64 as SmallCounter;
 /// A counter that stays small. It takes half the memory, because there may be very many filters.
-#[cfg(not(any(guira_loom, guira_shuttle, guira_coherence)))]
+#[cfg(not(any(guira_loom, guira_shuttle, guira_faults)))]
 pub(crate) use std::sync::atomic::AtomicU32 as SmallCounter;
+
+/// A word as those have it who own the memory of a filter.
+#[cfg(not(guira_faults))]
+pub(crate) use AtomicU64 as OwnWord;
+#[cfg(guira_faults)]
+pub(crate) use std::sync::atomic::AtomicU64 as OwnWord;
 
 /// True in a model. The constants are smaller there, and the code is the same.
 pub(crate) const IN_MODEL: bool = cfg!(any(guira_loom, guira_shuttle));
@@ -106,7 +112,7 @@ pub(crate) fn yield_in_model() {
 #[inline(always)]
 pub(crate) fn load_for_update(atomic: &AtomicU64, order: Ordering) -> u64 {
     count_load();
-    #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
+    #[cfg(guira_faults)]
     crate::fault::touch(atomic);
     #[cfg(guira_loom)]
     if crate::fault::loads_are_exchanges() {
@@ -117,7 +123,7 @@ pub(crate) fn load_for_update(atomic: &AtomicU64, order: Ordering) -> u64 {
 
 /// Brings a word into the cache, without waiting for it.
 #[cfg(all(
-    not(any(miri, guira_coherence)),
+    not(any(miri, guira_faults)),
     any(
         target_arch = "aarch64",
         all(
@@ -134,7 +140,7 @@ pub(crate) fn prefetch(words: &[AtomicU64], index: usize) {
 /// Brings a word into the cache. Here no instruction is available that only prefetches, so this is
 /// a load. Nothing waits for its value.
 #[cfg(not(all(
-    not(any(miri, guira_coherence)),
+    not(any(miri, guira_faults)),
     any(
         target_arch = "aarch64",
         all(
@@ -150,16 +156,44 @@ pub(crate) fn prefetch(words: &[AtomicU64], index: usize) {
 }
 
 /// `len` atomics, all 0.
-#[cfg(any(guira_loom, guira_shuttle, guira_coherence))]
+#[cfg(any(guira_loom, guira_shuttle))]
 pub(crate) fn zeroed(len: usize) -> Option<Box<[AtomicU64]>> {
     Some((0..len).map(|_| AtomicU64::new(0)).collect())
 }
 
 /// `len` atomics, all 0, or `None` if there is no memory. The allocator hands out zeroed memory, so
 /// a large table costs nothing until it is touched.
-#[cfg(not(any(guira_loom, guira_shuttle, guira_coherence)))]
+#[cfg(not(any(guira_loom, guira_shuttle)))]
 pub(crate) fn zeroed(len: usize) -> Option<Box<[AtomicU64]>> {
     bytemuck::allocation::try_zeroed_slice_box(len).ok()
+}
+
+/// A small number that differs between threads while there are few.
+#[cfg(not(guira_shuttle))]
+#[inline]
+pub(crate) fn thread_number() -> usize {
+    use std::{cell::Cell, sync::atomic::AtomicUsize};
+
+    static NEXT: AtomicUsize = AtomicUsize::new(1);
+    thread_local!(static NUMBER: Cell<usize> = const { Cell::new(0) });
+
+    #[cfg(guira_faults)]
+    if let Some(number) = crate::coherence::thread_number() {
+        return number;
+    }
+    let number = NUMBER.get();
+    if number != 0 {
+        return number;
+    }
+    // Relaxed: only the atomicity of the count matters.
+    NUMBER.set(NEXT.fetch_add(1, Ordering::Relaxed));
+    NUMBER.get()
+}
+
+/// Shuttle runs all its threads in one thread of the system, and has a number for each.
+#[cfg(guira_shuttle)]
+pub(crate) fn thread_number() -> usize {
+    shuttle::current::me().into()
 }
 
 #[cfg(not(test))]

@@ -370,7 +370,7 @@ impl<L: Layout> Table<L> {
     }
 
     /// The words, the hint and the split pointers.
-    #[cfg(guira_coherence)]
+    #[cfg(guira_faults)]
     pub(crate) fn fields(&self) -> Vec<crate::coherence::Field> {
         use crate::coherence::Field;
         let words = |words: &[AtomicU64]| Field {

@@ -3,7 +3,10 @@
 use clap::Parser;
 use guira_coherence::{
     processor::{self, Processor},
-    workload::{self, Job, Length, Stage, Workload, simulated::Run},
+    workload::{
+        self, Job, Length, Stage, Workload,
+        simulated::{self, Run},
+    },
 };
 use std::{fs, path::PathBuf, process::ExitCode};
 
@@ -49,6 +52,7 @@ struct Arguments {
 
 pub(crate) fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    simulated::begin();
     if let Some(path) = &arguments.measured {
         return match fs::read_to_string(path) {
             Ok(measured) => compare(&arguments, &measured),

@@ -1,8 +1,8 @@
 //! Workloads: operations of guira in different proportions.
 
-#[cfg(not(guira_coherence))]
+#[cfg(not(guira_faults))]
 pub mod measured;
-#[cfg(guira_coherence)]
+#[cfg(guira_faults)]
 pub mod simulated;
 
 use guira::{CuckooFilter, Hashed};

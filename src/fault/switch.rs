@@ -114,12 +114,17 @@ pub(crate) fn order(step: Step, strong: Ordering) -> Ordering {
 /// threads would otherwise hardly ever meet in the middle of an operation.
 #[cfg(not(any(guira_loom, guira_shuttle)))]
 fn give_way() {
-    use std::cell::Cell;
+    use std::{cell::Cell, sync::atomic::AtomicU64};
 
-    thread_local!(static STATE: Cell<u64> = const { Cell::new(0) });
+    static THREADS: AtomicU64 = AtomicU64::new(1);
+    thread_local! {
+        // Relaxed: only the atomicity of the count matters.
+        static THREAD: u64 = THREADS.fetch_add(1, Ordering::Relaxed);
+        static STATE: Cell<u64> = const { Cell::new(0) };
+    }
 
     // A Weyl sequence, scrambled by a multiplication; each thread has its own.
-    let thread = crate::threads::thread_number() as u64;
+    let thread = THREAD.with(|&thread| thread);
     let state = STATE
         .get()
         .wrapping_add(0x9e37_79b9_7f4a_7c15 ^ thread << 32);

@@ -1,10 +1,7 @@
 //! A thread that a test can stop, for ever if it likes, before any step.
 
 use super::Step;
-use std::{
-    cell::{Cell, RefCell},
-    sync::atomic::AtomicU64,
-};
+use std::cell::{Cell, RefCell};
 
 type Watcher = Box<dyn FnMut(Step)>;
 
@@ -13,12 +10,12 @@ thread_local!(static WATCHER: RefCell<Option<Watcher>> = const { RefCell::new(No
 thread_local!(static TOUCHED: Cell<usize> = const { Cell::new(0) });
 
 /// Notes that this thread has loaded a word for an update: the step does not say which.
-pub(crate) fn touch(atomic: &AtomicU64) {
+pub(crate) fn touch<A>(atomic: &A) {
     TOUCHED.set(std::ptr::from_ref(atomic).addr());
 }
 
 /// True if `atomic` was the last one that this thread has loaded for an update.
-pub(crate) fn is_touched(atomic: &AtomicU64) -> bool {
+pub(crate) fn is_touched<A>(atomic: &A) -> bool {
     TOUCHED.get() == std::ptr::from_ref(atomic).addr()
 }
 

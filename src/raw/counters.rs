@@ -94,7 +94,7 @@ impl Counters {
     }
 
     /// All counters, for the simulator of caches in `coherence/`.
-    #[cfg(guira_coherence)]
+    #[cfg(guira_faults)]
     pub(crate) fn fields(&self) -> Vec<crate::coherence::Field> {
         use crate::coherence::Field;
         vec![
@@ -187,7 +187,7 @@ impl SmallCounters {
     }
 
     /// All counters, for the simulator of caches in `coherence/`.
-    #[cfg(guira_coherence)]
+    #[cfg(guira_faults)]
     pub(crate) fn fields(&self) -> Vec<crate::coherence::Field> {
         vec![crate::coherence::Field::of("counters.small", self)]
     }

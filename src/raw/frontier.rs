@@ -70,7 +70,7 @@ impl Frontiers {
         }
     }
 
-    #[cfg(guira_coherence)]
+    #[cfg(guira_faults)]
     pub(crate) fn field(&self) -> crate::coherence::Field {
         crate::coherence::Field::of("frontiers.running", &self.running)
     }

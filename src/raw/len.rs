@@ -9,8 +9,8 @@ use super::counters::{Counters, Counting, SmallCounters};
 use crate::{
     memory::{Extra, Kind, Storage},
     stats::Stats,
+    sync::thread_number,
     table::{counted::Counted, word::Bucket},
-    threads::thread_number,
 };
 use crossbeam_utils::CachePadded;
 use once_cell::race::OnceBox;
@@ -163,7 +163,7 @@ impl<P: Storage, K: Kind, C: Counted> Len<P, K, C> {
     }
 
     /// The shards.
-    #[cfg(guira_coherence)]
+    #[cfg(guira_faults)]
     pub(crate) fn fields(&self) -> Vec<crate::coherence::Field> {
         use crate::coherence::Field;
         let mut fields = self.first.counters.fields();

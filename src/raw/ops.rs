@@ -139,7 +139,7 @@ macro_rules! operations {
                 #[cfg(feature = "shared")]
                 fn wrong_progress() -> Option<[u64; 2]> = raw => raw.table.wrong_progress();
 
-                #[cfg(guira_coherence)]
+                #[cfg(guira_faults)]
                 fn fields() -> Vec<crate::coherence::Field> = raw => raw.fields();
             }
         }

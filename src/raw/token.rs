@@ -62,7 +62,7 @@ impl Pool {
     ///
     /// It looks at each group once: one that is given back behind it stays unseen.
     fn acquire(&self) -> Option<Token<'_>> {
-        let start = crate::threads::thread_number() % self.0.len();
+        let start = sync::thread_number() % self.0.len();
         (0..self.0.len()).find_map(|offset| {
             let group = (start + offset) % self.0.len();
             // Relaxed: a hint; the fetch_or decides.

@@ -91,13 +91,13 @@ impl<P: Storage> Versions<P> {
         stripes_for(buckets) * size_of::<AtomicU64>()
     }
 
-    #[cfg(guira_coherence)]
+    #[cfg(guira_faults)]
     pub(crate) fn field(&self) -> crate::coherence::Field {
         crate::coherence::Field::of("versions.stripes", &*self.stripes)
     }
 
     /// All of them.
-    #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
+    #[cfg(guira_faults)]
     pub(crate) fn atomics(&self) -> &[AtomicU64] {
         &self.stripes
     }
@@ -182,7 +182,7 @@ impl<'a> Stripes<'a> {
 }
 
 /// The version that a stripe says, and its holds.
-#[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
+#[cfg(guira_faults)]
 pub(crate) fn parts(stripe: u64) -> (u64, u64) {
     (stripe >> HOLD_BITS, stripe & HOLDS)
 }

@@ -3,7 +3,7 @@
 use crate::coherence::{Kind, report};
 use std::sync::atomic::{self, Ordering};
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, bytemuck::TransparentWrapper, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub(crate) struct AtomicU64(atomic::AtomicU64);
 

@@ -22,8 +22,7 @@ use crate::{
     fault::{self, faulty, when_faulty},
     memory::Extra,
     step::Step,
-    sync::Ordering,
-    threads::thread_number,
+    sync::{Ordering, thread_number},
 };
 use std::ops::Range;
 

@@ -24,13 +24,13 @@ const MOST: usize = if sync::IN_MODEL { 2 } else { 64 };
 
 /// The least words of a part: 128 KiB, for which a pointer takes little memory. The tests of stopped
 /// threads have parts in small filters, too.
-const LEAST: usize = if sync::IN_MODEL {
-    2
-} else if cfg!(guira_faults) {
-    1 << 6
-} else {
-    1 << 14
-};
+fn least() -> usize {
+    #[cfg(guira_faults)]
+    if !crate::coherence::is_observed() {
+        return 1 << 6;
+    }
+    if sync::IN_MODEL { 2 } else { 1 << 14 }
+}
 
 /// A prime number above [`MOST`], so that successive threads have different homes. Its multiples are far
 /// apart.
@@ -76,7 +76,7 @@ pub(super) struct Part<'a> {
 
 /// The length of a part of a level of `words` words, and the number of its parts.
 fn division(words: usize) -> (usize, usize) {
-    let most = (words / LEAST).clamp(1, MOST);
+    let most = (words / least()).clamp(1, MOST);
     let len = words.div_ceil(most).next_multiple_of(SPLITS_PER_INSERT);
     // No part is empty, although the others are a little longer than necessary.
     (len, words.div_ceil(len))
@@ -222,7 +222,7 @@ impl<P: Storage> Parts<P> {
     }
 
     /// The split pointers.
-    #[cfg(guira_coherence)]
+    #[cfg(guira_faults)]
     pub(super) fn fields(&self) -> impl Iterator<Item = crate::coherence::Field> {
         use crate::coherence::Field;
         let pointers = self.pointers.iter();

@@ -324,7 +324,7 @@ mod tests {
         assert!(count > 0);
     }
 
-    /// Rooms that do not affect a model: statistics, numbers of threads, code for the coherence
-    /// simulator only, and the sizes at which a filter grows early, which no model does.
-    const OTHERS: [&str; 4] = ["coherence", "geometry", "stats", "threads"];
+    /// Rooms that do not affect a model: statistics, code for the coherence simulator only, and the
+    /// sizes at which a filter grows early, which no model does.
+    const OTHERS: [&str; 3] = ["coherence", "geometry", "stats"];
 }

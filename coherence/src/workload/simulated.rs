@@ -7,7 +7,7 @@ use crate::{
     simulation::{self, Body, Outcome},
 };
 use guira::coherence::{self, Access, Field, Kind};
-use std::{collections::BTreeMap, sync::Once};
+use std::collections::BTreeMap;
 
 /// The cycles of other work. These are assumptions, not measurements.
 const AROUND_ACCESS: u64 = 3;
@@ -82,8 +82,6 @@ impl Stage {
     /// Runs `threads` threads on a processor, each on its own core.
     #[must_use]
     pub fn run(&mut self, processor: Processor, threads: usize, length: Length) -> Run {
-        static OBSERVED: Once = Once::new();
-        OBSERVED.call_once(|| coherence::observe(observe));
         let mut machine = Machine::new(processor, threads);
         for field in self.filter.fields() {
             if field.name == "table.words" {
@@ -129,6 +127,12 @@ fn hot(fields: &[Field], line: Cost) -> HotLine {
         transfers: line.transfers,
         waited: line.waited,
     }
+}
+
+/// From now on the caches see the accesses of simulated threads. Call this once, before the first
+/// filter is made.
+pub fn begin() {
+    coherence::observe(observe);
 }
 
 fn observe(access: Access) {

@@ -63,7 +63,7 @@ impl SharedLen {
             0 => self.number_by_id(),
             number => number,
         };
-        let shard = (number as usize).wrapping_add(crate::threads::thread_number());
+        let shard = (number as usize).wrapping_add(crate::sync::thread_number());
         // The number of words is a power of two.
         &self.all[shard.wrapping_mul(STRIDE) & (self.all.len() - 1)]
     }
