@@ -417,7 +417,7 @@ pub(crate) use switch::loads_are_exchanges;
 #[cfg(any(guira_loom, guira_shuttle))]
 pub(crate) use switch::memory_is_refused;
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
-pub(crate) use switch::{attempts, is, is_in, now, order};
+pub(crate) use switch::{attempts, is, is_in, is_weakened, now, order};
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 pub use switch::{limit_attempts, refuse_memory, weaken};
 #[cfg(guira_faults)]
@@ -437,4 +437,11 @@ pub(crate) const fn order(_step: Step, strong: Ordering) -> Ordering {
 #[inline(always)]
 pub(crate) const fn attempts(normal: usize) -> usize {
     normal
+}
+
+/// False, in a normal build.
+#[cfg(not(any(guira_loom, guira_faults, guira_shuttle)))]
+#[inline(always)]
+pub(crate) const fn is_weakened() -> bool {
+    false
 }

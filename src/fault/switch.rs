@@ -84,6 +84,11 @@ pub(crate) fn is(fault: Fault) -> bool {
     weakness().fault == fault
 }
 
+/// True if a step is done wrong.
+pub(crate) fn is_weakened() -> bool {
+    weakness().fault != Fault::None
+}
+
 /// True if a fault of this operation is switched on.
 pub(crate) fn is_in(operation: Operation) -> bool {
     let on = weakness().fault.operation();
