@@ -33,7 +33,7 @@ use crate::{
         layout::{Layout, Word},
         time::{Moment, Time},
         view::{Loaded, View},
-        word::{Bucket, Mark},
+        word::{Bucket, Mark, Pair},
     },
 };
 use std::cell::Cell;
@@ -310,7 +310,7 @@ pub(super) fn free_gate(hands: impl Hands) {
 
 /// The worst that is left in a word, if it is left as it is. A copy that is being moved counts in both its
 /// words.
-fn worst<W: Bucket>(now: impl Moment<W>, word: W, one: Fingerprint) -> Left {
+fn worst<W: Pair>(now: impl Moment<W>, word: W, one: Fingerprint) -> Left {
     let marked = (!word.is_unmarked()).then(|| word.marked_entry(one));
     let of_copy = |entry| match (now.is_live(entry), now.ends_death(entry)) {
         (true, _) => Left::Nothing,

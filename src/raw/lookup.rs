@@ -26,7 +26,7 @@ use crate::{
         layout::{Layout, Word},
         time::{Moment, Time},
         view::View,
-        word::{Bits, Bucket, Hint, Phases},
+        word::{Bits, Bucket, Hint, Pair, Phases},
     },
 };
 

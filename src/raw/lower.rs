@@ -30,7 +30,7 @@ use crate::{
         entry::{Entry, Fingerprint},
         layout::{Layout, Word},
         time::{Moment, Time},
-        word::{Bucket, Mark, Minus},
+        word::{Bucket, Mark, Minus, Pair},
     },
 };
 

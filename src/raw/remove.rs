@@ -27,7 +27,7 @@ use crate::{
         layout::{Layout, Word},
         time::Always,
         view::Loaded,
-        word::{Bucket, Mark, Minus},
+        word::{Bucket, Mark, Minus, Pair},
     },
 };
 use std::hint::select_unpredictable;

@@ -50,7 +50,7 @@ use crate::{
         layout::{Layout, Word},
         time::{Moment, Time},
         view::Loaded,
-        word::{Bits, Bucket, Hint},
+        word::{Bits, Bucket, Hint, Pair},
     },
 };
 use std::hint::select_unpredictable;

@@ -8,7 +8,7 @@ use super::{
     entry::{Entry, Fingerprint},
     time::{Epochs, Now, Time, Timeless},
     word::{
-        Based, Phases,
+        Based, Pair,
         lanes::{TOKEN_BITS, fingerprint_of},
         packed::Packed,
     },
@@ -27,7 +27,7 @@ pub(crate) type BaseOf<L> = <<L as Layout>::Kind as Based>::Base;
 /// The words of a filter, and its time: all that the protocol needs of a layout.
 pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// The contents of one atomic word.
-    type Word: Phases;
+    type Word: Pair;
     /// The time of the filter.
     type Time: Time<Self::Word>;
     /// Where the words of a filter are.

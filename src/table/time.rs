@@ -15,7 +15,7 @@ pub(crate) use super::word::packed::tag::Now;
 use super::{
     entry::{Entry, Fingerprint},
     word::{
-        Bits, Bucket, Hint,
+        Bits, Hint, Pair,
         lanes::{Masks, PackedLayout},
         packed::Packed,
     },
@@ -33,7 +33,7 @@ use in_words::InWords;
 use std::{fmt::Debug, time::Duration};
 
 /// The time of a filter.
-pub(crate) trait Time<W: Bucket>: Default + Send + Sync {
+pub(crate) trait Time<W: Pair>: Default + Send + Sync {
     /// A moment of this time.
     type Now: Moment<W>;
 
@@ -69,7 +69,7 @@ pub(crate) trait Time<W: Bucket>: Default + Send + Sync {
 }
 
 /// A moment, which determines the copies that count.
-pub(crate) trait Moment<W: Bucket>: Copy + Debug + PartialEq {
+pub(crate) trait Moment<W: Pair>: Copy + Debug + PartialEq {
     /// The moment in the epoch `epoch` at which copies with an age of at most `oldest` count.
     fn of(epoch: u64, oldest: u64) -> Self;
 
@@ -90,10 +90,10 @@ pub(crate) trait Moment<W: Bucket>: Copy + Debug + PartialEq {
     /// number of an epoch says so however long that is.
     fn is_live_since(self, then: Self) -> bool;
 
-    /// [`Bucket::match_settled`], where only live copies match.
+    /// [`Pair::match_settled`], where only live copies match.
     fn match_settled(self, p: Bits, q: Bits, fingerprint: Fingerprint, hint: Hint) -> (bool, bool);
 
-    /// [`Bucket::plus_in_emptier`] of a copy that is seen at this moment, and, if both words are settled,
+    /// [`Pair::plus_in_emptier`] of a copy that is seen at this moment, and, if both words are settled,
     /// the number of live copies that they had before it.
     #[inline(always)]
     fn plus_and_count(
@@ -150,7 +150,7 @@ pub(crate) struct Timeless;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Always;
 
-impl<W: Bucket> Time<W> for Timeless {
+impl<W: Pair> Time<W> for Timeless {
     type Now = Always;
     #[cfg(feature = "shared")]
     type Shared = Self;
@@ -188,7 +188,7 @@ impl<W: Bucket> Time<W> for Timeless {
     }
 }
 
-impl<W: Bucket> Moment<W> for Always {
+impl<W: Pair> Moment<W> for Always {
     fn of(_epoch: u64, _oldest: u64) -> Self {
         Self
     }

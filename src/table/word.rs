@@ -11,29 +11,21 @@
 pub(crate) mod lanes;
 mod mark;
 pub(crate) mod packed;
+mod pair;
 mod phase;
 pub(crate) mod semi;
 
 use super::entry::{Entry, Fingerprint};
-use std::{fmt::Debug, hint::select_unpredictable};
+use std::fmt::Debug;
 
 pub(crate) use mark::Mark;
+pub(crate) use pair::{Minus, Pair};
 pub(crate) use phase::{Base, Based, Hint, Phases};
 
 /// The bits of a word as they are in the table, with a phase that counts from the first level. Exchanges
 /// compare them, and the fast path of a lookup searches them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bits(pub(crate) u64);
-
-/// The result of [`Bucket::minus_in_first`].
-pub(crate) enum Minus {
-    /// One copy is removed, from P or from Q.
-    Taken { in_p: bool, new: Bits },
-    /// Neither holds the entry.
-    Nothing,
-    /// One of the words has a mark, or needs a slower search: nothing is known of the entry.
-    Marked,
-}
 
 /// The contents of one bucket, which one atomic 64-bit word stores.
 ///
@@ -65,33 +57,6 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
 
     /// The number of slots of this word.
     fn slots(self) -> usize;
-
-    /// The question of a lookup's fast path. Returns whether both words are settled, and whether any
-    /// slot of either holds `fingerprint`. A word is settled if it is quiet and in the phase of `hint`.
-    /// The second answer is meaningful only if both words are settled. Otherwise a control bit can
-    /// hide a match, a token can look like one, and slots of another level differ.
-    ///
-    /// The caller combines the answers, so this function does not branch on them.
-    fn match_settled(p: Bits, q: Bits, fingerprint: Fingerprint, hint: Hint) -> (bool, bool);
-
-    /// The question of an insert: returns the emptier word with `entry` added, and whether that is
-    /// `other`. Returns `None` if both words are full. The words may be reserved; the result has no
-    /// reservation.
-    ///
-    /// If both words are in the phase of the hint, this is faster.
-    #[inline(always)]
-    fn plus_in_emptier(one: Bits, other: Bits, entry: Entry, hint: Hint) -> Option<(bool, Bits)> {
-        plus_in_emptier::<Self>(one, other, entry, hint)
-    }
-
-    /// The question of a remove: finds the first word that holds `entry`, and removes one copy. The
-    /// words may be reserved; the result has no reservation.
-    ///
-    /// If both words are in the phase of the hint, this is faster.
-    #[inline(always)]
-    fn minus_in_first(p: Bits, q: Bits, entry: Entry, hint: Hint) -> Minus {
-        minus_in_first::<Self>(p, q, entry, hint)
-    }
 
     // Entries. The word must not be reserved.
 
@@ -130,12 +95,6 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// This is a heuristic, with one exception: a full word is always fuller than any other. Among
     /// words at different levels, only a full word is fuller.
     fn is_fuller_than(self, other: Self) -> bool;
-
-    /// [`is_fuller_than`](Self::is_fuller_than) of two settled words of the table.
-    #[inline(always)]
-    fn is_fuller_at_hint(one: Bits, other: Bits, hint: Hint) -> bool {
-        Self::decode(one, hint).is_fuller_than(Self::decode(other, hint))
-    }
 
     /// The word with `entry`; the same word if it is full.
     fn plus(self, entry: Entry) -> Self;
@@ -275,38 +234,4 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// True if the word is a possible result of [`image`](Self::image). Words of snapshots from
     /// untrusted sources are checked with it.
     fn is_image(bits: u64) -> bool;
-}
-
-/// [`Bucket::plus_in_emptier`] by means of the decoded contents.
-#[inline(always)]
-fn plus_in_emptier<W: Bucket>(
-    one: Bits,
-    other: Bits,
-    entry: Entry,
-    hint: Hint,
-) -> Option<(bool, Bits)> {
-    let [one, other] = [one, other].map(|bits| W::decode(bits, hint).without_reservation());
-    let in_other = one.is_fuller_than(other);
-    let into = select_unpredictable(in_other, other, one);
-    let new = into.plus(entry);
-    (new != into).then(|| (in_other, new.encode(hint)))
-}
-
-/// [`Bucket::minus_in_first`] by means of the decoded contents.
-#[inline(always)]
-fn minus_in_first<W: Bucket>(p: Bits, q: Bits, entry: Entry, hint: Hint) -> Minus {
-    let [p, q] = [p, q].map(|bits| W::decode(bits, hint).without_reservation());
-    if !(p.is_unmarked() && q.is_unmarked()) {
-        return Minus::Marked;
-    }
-    let (of_p, of_q) = (p.minus(entry), q.minus(entry));
-    let in_p = of_p != p;
-    let (from, new) = select_unpredictable(in_p, (p, of_p), (q, of_q));
-    match new == from {
-        true => Minus::Nothing,
-        false => Minus::Taken {
-            in_p,
-            new: new.encode(hint),
-        },
-    }
 }

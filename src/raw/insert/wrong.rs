@@ -4,10 +4,10 @@ use crate::table::{
     entry::Entry,
     layout::{Layout, Word},
     view::Loaded,
-    word::{Bits, Bucket, Hint, Mark},
+    word::{Bits, Bucket, Hint, Mark, Pair},
 };
 
-/// [`Bucket::plus_in_emptier`], but a marked slot of the class comes first.
+/// [`Pair::plus_in_emptier`], but a marked slot of the class comes first.
 pub(super) fn plus_in_marked<L: Layout>(
     words: [Loaded<'_, L>; 2],
     entry: Entry,
@@ -28,7 +28,7 @@ pub(super) fn plus_in_marked<L: Layout>(
     Some((place == 1, word.marked_instead(more, mark).encode(hint)))
 }
 
-/// [`Bucket::plus_in_emptier`], but a slot of the class comes first, whatever its tag.
+/// [`Pair::plus_in_emptier`], but a slot of the class comes first, whatever its tag.
 pub(super) fn plus_in_any_epoch<L: Layout>(
     words: [Loaded<'_, L>; 2],
     entry: Entry,

@@ -21,22 +21,15 @@
 //! or is marked.
 
 mod counter;
+mod pair;
 mod phase;
 mod slots;
 pub(crate) mod tag;
 
-use super::{Bits, Bucket, Mark, Minus};
+use super::{Bucket, Mark, Phases};
 use crate::table::{
     entry::{Entry, Fingerprint},
-    word::{
-        Hint, Phases,
-        lanes::{Masks, PackedLayout, single_of},
-    },
-};
-#[cfg(target_feature = "sse2")]
-use safe_arch::{
-    cmp_eq_mask_i16_m128i, cmp_eq_mask_i32_m128i, move_mask_i8_m128i, set_i64_m128i,
-    set_splat_i16_m128i, set_splat_i32_m128i,
+    word::lanes::{Masks, PackedLayout, single_of},
 };
 use std::{fmt, marker::PhantomData};
 
@@ -82,60 +75,6 @@ impl<L: PackedLayout> Packed<L> {
     }
 }
 
-// The matching of fingerprints on the fast path of a lookup. The broadcast fingerprint is xored in, so that
-// equal slots become 0.
-impl<L: PackedLayout> Packed<L> {
-    /// True if both words are quiet and in the phase of `hint`, which has no control bits.
-    #[inline(always)]
-    fn both_settled(p: Bits, q: Bits, hint: Hint) -> bool {
-        let hint = hint.bits();
-        ((p.0 ^ hint) | (q.0 ^ hint)) & (L::PHASE | L::CONTROL) == 0
-    }
-
-    /// True if any slot of either word holds `fingerprint`, if both words are settled.
-    #[inline(always)]
-    fn either_matches(p: Bits, q: Bits, fingerprint: Fingerprint, hint: Hint) -> bool {
-        #[cfg(target_feature = "sse2")]
-        if !L::HAS_PHASE && matches!(L::LEVELS[0].distance, 16 | 32) {
-            return Self::either_matches_in_vector(p, q, fingerprint);
-        }
-        let lanes = Self::lanes_at(hint);
-        let broadcast = Self::stored_at(hint, Entry::untagged(fingerprint)) * lanes.ones;
-        let (p, q) = (p.0 ^ broadcast, q.0 ^ broadcast);
-        if const { !L::HAS_PHASE && L::LEVELS[0].distance > L::LEVELS[0].bits } {
-            Self::either_matches_in_lanes(p, q)
-        } else {
-            // In each word exact for its lowest slot that is 0, and there is none without one
-            // (Warren, *Hacker's Delight*, 2nd ed., §6-1).
-            let zero = |bits: u64| bits.wrapping_sub(lanes.ones) & !bits;
-            (zero(p) | zero(q)) & lanes.tops != 0
-        }
-    }
-
-    /// [`either_matches`](Self::either_matches) for lanes of 16 or 32 bits: one vector
-    /// compare for the slots of both words.
-    #[cfg(target_feature = "sse2")]
-    #[inline(always)]
-    fn either_matches_in_vector(p: Bits, q: Bits, fingerprint: Fingerprint) -> bool {
-        let words = set_i64_m128i(q.0 as i64, p.0 as i64);
-        let equal = match L::LEVELS[0].distance {
-            16 => cmp_eq_mask_i16_m128i(words, set_splat_i16_m128i(fingerprint.bits() as i16)),
-            _ => cmp_eq_mask_i32_m128i(words, set_splat_i32_m128i(fingerprint.bits() as i32)),
-        };
-        move_mask_i8_m128i(equal) != 0
-    }
-
-    /// True if any slot of either word is 0, for slots with a control bit above each.
-    /// To subtract 1 from a slot with this bit set clears the bit if the slot is 0, and
-    /// borrows from no other bit beyond the slot.
-    #[inline(always)]
-    fn either_matches_in_lanes(p: u64, q: u64) -> bool {
-        let ones = L::LEVELS[0].ones;
-        let above = ones << L::LEVELS[0].bits;
-        ((p | above) - ones) & ((q | above) - ones) & above != above
-    }
-}
-
 impl<L: PackedLayout> Bucket for Packed<L> {
     const EMPTY: Self = Self::from_bits(0);
 
@@ -152,37 +91,6 @@ impl<L: PackedLayout> Bucket for Packed<L> {
     #[inline(always)]
     fn slots(self) -> usize {
         self.lanes().slots
-    }
-
-    #[inline(always)]
-    fn match_settled(p: Bits, q: Bits, fingerprint: Fingerprint, hint: Hint) -> (bool, bool) {
-        let matches = if L::COUNTS {
-            Self::either_has(p, q, Entry::untagged(fingerprint), hint)
-        } else {
-            Self::either_matches(p, q, fingerprint, hint)
-        };
-        (Self::both_settled(p, q, hint), matches)
-    }
-
-    #[inline(always)]
-    fn plus_in_emptier(one: Bits, other: Bits, entry: Entry, hint: Hint) -> Option<(bool, Bits)> {
-        if L::COUNTS
-            && let Some(counted) = Self::counted_in_either(one, other, entry, hint)
-        {
-            return Some(counted);
-        }
-        Self::plus_in_emptier_alike(one, other, entry, hint)
-    }
-
-    #[inline(always)]
-    fn minus_in_first(p: Bits, q: Bits, entry: Entry, hint: Hint) -> Minus {
-        if !Self::both_settled(p, q, hint) {
-            return Self::minus_in_first_by_word(p, q, entry, hint);
-        }
-        match L::COUNTS {
-            true => Self::uncounted_in_first(p, q, single_of::<L>(entry), hint),
-            false => Self::minus_in_first_alike(p, q, entry, hint),
-        }
     }
 
     #[inline]
@@ -244,13 +152,6 @@ impl<L: PackedLayout> Bucket for Packed<L> {
         } else {
             !self.has_vacancy()
         }
-    }
-
-    #[inline(always)]
-    fn is_fuller_at_hint(one: Bits, other: Bits, hint: Hint) -> bool {
-        debug_assert!(Self::both_settled(one, other, hint));
-        let [one, other] = [one, other].map(|bits| Self::used(bits.0, Self::lanes_at(hint)));
-        one > other
     }
 
     #[inline(always)]

@@ -33,14 +33,7 @@ mod contents;
 pub(crate) mod sets;
 
 use super::Mark;
-use crate::table::{
-    entry::{Entry, Fingerprint},
-    word::lanes::{MAX_SLOTS, TOKEN_BITS},
-};
-#[cfg(target_feature = "sse2")]
-use safe_arch::{
-    bitand_m128i, cmp_eq_mask_i8_m128i, move_mask_i8_m128i, set_i64_m128i, set_splat_i8_m128i,
-};
+use crate::table::word::lanes::{MAX_SLOTS, TOKEN_BITS};
 use sets::{ROW, multisets};
 
 pub(crate) use contents::Contents;
@@ -147,51 +140,6 @@ fn quiet_prefixes<L: SemiSorted>(bits: u64) -> Option<u64> {
     let () = L::CHECKED;
     let head = usize::try_from(bits >> L::SHIFT).ok()?;
     L::SETS.get(head).copied()
-}
-
-/// True if either word holds `fingerprint`; `None` if one of them is not quiet.
-#[inline(always)]
-pub(crate) fn either_holds<L: SemiSorted>(
-    p: u64,
-    q: u64,
-    fingerprint: Fingerprint,
-) -> Option<bool> {
-    let (of_p, of_q) = (quiet_prefixes::<L>(p)?, quiet_prefixes::<L>(q)?);
-    #[cfg(target_feature = "sse2")]
-    if L::RAW_BITS == 8 {
-        return Some(either_matches_in_vector::<L>(
-            [p, q],
-            [of_p, of_q],
-            fingerprint,
-        ));
-    }
-    let (raw, prefix) = Contents::<L>::parts(Entry::untagged(fingerprint));
-    let (raw, prefix) = (raw * L::ONES, prefix * L::ONES);
-    // As for packed words: exact for the lowest lane that is 0. What is above the lanes borrows
-    // from none of them.
-    let zero = |bits: u64| bits.wrapping_sub(L::ONES) & !bits;
-    let (p, q) = ((p ^ raw) | (of_p ^ prefix), (q ^ raw) | (of_q ^ prefix));
-    Some((zero(p) | zero(q)) & L::TOPS != 0)
-}
-
-/// The comparison for lanes of 8 bits: one of bytes for the raw bits of both words, and one for the
-/// prefixes.
-#[cfg(target_feature = "sse2")]
-#[inline(always)]
-fn either_matches_in_vector<L: SemiSorted>(
-    words: [u64; 2],
-    of: [u64; 2],
-    fingerprint: Fingerprint,
-) -> bool {
-    let both = |[p, q]: [u64; 2]| set_i64_m128i(q as i64, p as i64);
-    let raw = set_splat_i8_m128i(fingerprint.bits() as i8);
-    let prefix = set_splat_i8_m128i((fingerprint.bits() >> 8) as i8);
-    let same_raw = cmp_eq_mask_i8_m128i(both(words), raw);
-    let same_prefix = cmp_eq_mask_i8_m128i(both(of), prefix);
-    // Above the lanes there is the head.
-    let lanes = (1 << L::SLOTS) - 1;
-    let found = move_mask_i8_m128i(bitand_m128i(same_raw, same_prefix));
-    found & (lanes | lanes << 8) != 0
 }
 
 #[cfg(test)]

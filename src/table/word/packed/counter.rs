@@ -8,11 +8,11 @@
 //! An insert adds a repeat to an unmarked slot of its single that has room, and a remove takes one away.
 //! Under a mark only a remove changes the repeats.
 
-use super::{Bits, Bucket, Mark, Minus, Packed, Phases, tag::Places};
+use super::{Bucket, Mark, Packed, Phases, tag::Places};
 use crate::table::{
     entry::Entry,
     word::{
-        Hint,
+        Bits, Hint, Minus,
         lanes::{Lanes, Masks, PackedLayout, fingerprint_of, single_of},
     },
 };

@@ -1,8 +1,8 @@
 //! The phase, which says how the slots lie.
 
-use super::{Bits, Bucket, Packed};
+use super::{Bucket, Packed};
 use crate::table::word::{
-    Hint, Phases,
+    Bits, Hint, Phases,
     lanes::{Masks, PackedLayout},
 };
 

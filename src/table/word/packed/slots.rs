@@ -1,33 +1,16 @@
 //! Where the slots of a word lie, and what is in them.
 
-use super::{Bits, Bucket, Mark, Minus, Packed, Phases};
+use super::{Bucket, Mark, Packed, Phases};
 use crate::table::{
     entry::{Entry, Fingerprint},
-    word::{
-        Hint,
-        lanes::{Lanes, Masks, PackedLayout, deposit},
-        minus_in_first, plus_in_emptier,
-    },
+    word::lanes::{Lanes, Masks, PackedLayout, deposit},
 };
-use std::hint::select_unpredictable;
 
 impl<L: PackedLayout> Packed<L> {
     /// How the slots of this word lie.
     #[inline(always)]
     pub(super) fn lanes(self) -> &'static Lanes {
         &L::LEVELS[self.level() as usize]
-    }
-
-    /// How the slots lie of words at the level of the hint.
-    #[inline(always)]
-    pub(super) fn lanes_at(hint: Hint) -> &'static Lanes {
-        &L::LEVELS[hint.level() as usize]
-    }
-
-    /// [`stored`](Self::stored) of words at the level of the hint.
-    #[inline(always)]
-    pub(super) fn stored_at(hint: Hint, entry: Entry) -> u64 {
-        entry.bits() >> hint.level()
     }
 
     /// What this word stores of an entry: all but the bits that its plane says.
@@ -63,12 +46,6 @@ impl<L: PackedLayout> Packed<L> {
         Self::used(self.bits, self.lanes())
     }
 
-    /// The top bit of every slot of `bits` that is not 0.
-    #[inline(always)]
-    pub(super) const fn used(bits: u64, lanes: &Lanes) -> u64 {
-        (((bits & lanes.lows) + lanes.lows) | bits) & lanes.tops
-    }
-
     /// The top bit of every unmarked slot that holds `entry`.
     /// The word must not be reserved.
     #[inline(always)]
@@ -89,74 +66,6 @@ impl<L: PackedLayout> Packed<L> {
     #[inline(always)]
     pub(super) fn place(self, tops: u64) -> u64 {
         Self::place_in(self.lanes(), tops)
-    }
-
-    /// [`place`](Self::place) in these lanes.
-    #[inline(always)]
-    fn place_in(lanes: &Lanes, tops: u64) -> u64 {
-        (tops & tops.wrapping_neg()) >> (lanes.bits - 1)
-    }
-
-    /// [`plus_in_emptier`](Bucket::plus_in_emptier). Words in the phase of the hint have their slots in the
-    /// same places, which are looked up once.
-    #[inline(always)]
-    pub(super) fn plus_in_emptier_alike(
-        one: Bits,
-        other: Bits,
-        entry: Entry,
-        hint: Hint,
-    ) -> Option<(bool, Bits)> {
-        let differ = (one.0 ^ hint.bits()) | (other.0 ^ hint.bits());
-        if differ & (L::PHASE | L::RESERVED) != 0 {
-            return Self::plus_in_emptier_by_word(one, other, entry, hint);
-        }
-        let lanes = Self::lanes_at(hint);
-        let [in_one, in_other] = [one, other].map(|bits| Self::used(bits.0, lanes));
-        // As in `is_fuller_than`.
-        let to_other = in_one > in_other;
-        let (into, used) = select_unpredictable(to_other, (other, in_other), (one, in_one));
-        let empty = used ^ lanes.tops;
-        let stored = Self::stored_at(hint, entry);
-        debug_assert!(stored != 0 && stored <= lanes.largest);
-        let new = into.0 | (stored * Self::place_in(lanes, empty));
-        (empty != 0).then_some((to_other, Bits(new)))
-    }
-
-    /// [`plus_in_emptier_alike`](Self::plus_in_emptier_alike) of words in other phases, or with a
-    /// reservation.
-    #[cold]
-    #[inline(never)]
-    fn plus_in_emptier_by_word(
-        one: Bits,
-        other: Bits,
-        entry: Entry,
-        hint: Hint,
-    ) -> Option<(bool, Bits)> {
-        plus_in_emptier::<Self>(one, other, entry, hint)
-    }
-
-    /// [`minus_in_first`](Bucket::minus_in_first) of settled words, as
-    /// [`plus_in_emptier_alike`](Self::plus_in_emptier_alike).
-    #[inline(always)]
-    pub(super) fn minus_in_first_alike(p: Bits, q: Bits, entry: Entry, hint: Hint) -> Minus {
-        let (lanes, stored) = (Self::lanes_at(hint), Self::stored_at(hint, entry));
-        let all = stored * lanes.ones;
-        let [in_p, in_q] = [p, q].map(|bits| Self::used(bits.0 ^ all, lanes) ^ lanes.tops);
-        let (from, matches) = select_unpredictable(in_p != 0, (p, in_p), (q, in_q));
-        match matches {
-            0 => Minus::Nothing,
-            _ => Minus::Taken {
-                in_p: in_p != 0,
-                new: Bits(from.0 ^ (stored * Self::place_in(lanes, matches))),
-            },
-        }
-    }
-
-    /// [`minus_in_first`](Bucket::minus_in_first) of words in other phases, or with a mark or a reservation.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn minus_in_first_by_word(p: Bits, q: Bits, entry: Entry, hint: Hint) -> Minus {
-        minus_in_first::<Self>(p, q, entry, hint)
     }
 
     /// What slot `slot` holds.

@@ -6,11 +6,11 @@
 //!
 //! Tags, ages and what is live: [`time`](crate::table::time).
 
-use super::{Bits, Bucket, Packed};
+use super::Packed;
 use crate::table::{
     entry::{Entry, Fingerprint},
     word::{
-        Hint, Phases,
+        Bits, Bucket, Hint, Pair, Phases,
         lanes::{LEVELS as MAX_LEVELS, Lanes, Masks, PackedLayout},
     },
 };

@@ -5,7 +5,7 @@ mod laws;
 
 use super::*;
 use crate::table::layout::{F10x6, F12x5, F15x4, F20x3, F30x2, Growing, Lanes, series};
-use crate::table::word::Base;
+use crate::table::word::{Base, Bits, Hint, Minus, Pair};
 use laws::{image_agrees, operations_agree, split_agrees};
 use proptest::prelude::*;
 use std::ops::Range;
@@ -212,7 +212,7 @@ fn writes_agree<L: PackedLayout>(p: Packed<L>, q: Packed<L>, number: u64) {
     let phases = [p.phase(), if L::HAS_PHASE { p.phase() ^ 2 } else { 0 }];
     for hint in phases.into_iter().flat_map(hints_of) {
         let [of_p, of_q] = [p, q].map(|word| word.encode(hint));
-        let by_word = crate::table::word::plus_in_emptier::<Packed<L>>(of_p, of_q, entry, hint);
+        let by_word = Packed::<L>::plus_by_contents(of_p, of_q, entry, hint);
         let plus = Packed::<L>::plus_in_emptier(of_p, of_q, entry, hint);
         assert_eq!(plus, by_word, "{number} into {p:?}, {q:?} by {hint:?}");
     }
@@ -223,7 +223,7 @@ fn writes_agree<L: PackedLayout>(p: Packed<L>, q: Packed<L>, number: u64) {
     };
     for hint in phases.into_iter().flat_map(hints_of) {
         let [of_p, of_q] = [p, q].map(|word| word.encode(hint));
-        let by_word = crate::table::word::minus_in_first::<Packed<L>>(of_p, of_q, entry, hint);
+        let by_word = Packed::<L>::minus_by_contents(of_p, of_q, entry, hint);
         let minus = Packed::<L>::minus_in_first(of_p, of_q, entry, hint);
         assert_eq!(of(minus), of(by_word), "{number} out of {p:?}, {q:?}");
     }

@@ -5,14 +5,15 @@
 
 mod lanes;
 mod packing;
+mod pair;
 
-use super::{Heads, SemiSorted, TOKENS, either_holds};
+use super::{Heads, SemiSorted, TOKENS};
 use crate::table::{
     entry::{Entry, Fingerprint},
-    word::{Bits, Bucket, Hint, Mark, Minus, Phases, plus_in_emptier},
+    word::{Bits, Bucket, Mark, Phases},
 };
 use lanes::low;
-use std::{fmt, hint::select_unpredictable, marker::PhantomData};
+use std::{fmt, marker::PhantomData};
 
 /// The fingerprints of a word, its mark, and its reservation.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,26 +43,6 @@ impl<L: SemiSorted> fmt::Debug for Contents<L> {
     }
 }
 
-impl<L: SemiSorted> Contents<L> {
-    /// [`plus_in_emptier`](Bucket::plus_in_emptier) where a word is marked or reserved.
-    #[cold]
-    #[inline(never)]
-    fn plus_in_emptier_among_marks(one: Bits, other: Bits, entry: Entry) -> Option<(bool, Bits)> {
-        plus_in_emptier::<Self>(one, other, entry, Hint::FIXED)
-    }
-
-    /// This one, or if `is_other` the other one. Both are quiet.
-    #[inline(always)]
-    fn or(self, is_other: bool, other: Self) -> Self {
-        Self {
-            raws: select_unpredictable(is_other, other.raws, self.raws),
-            prefixes: select_unpredictable(is_other, other.prefixes, self.prefixes),
-            set: select_unpredictable(is_other, other.set, self.set),
-            ..Self::EMPTY
-        }
-    }
-}
-
 impl<L: SemiSorted> Bucket for Contents<L> {
     const EMPTY: Self = Self {
         raws: 0,
@@ -87,42 +68,6 @@ impl<L: SemiSorted> Bucket for Contents<L> {
     #[inline(always)]
     fn slots(self) -> usize {
         L::SLOTS
-    }
-
-    /// The bounds of the table say that a word is quiet, and so that it is settled.
-    #[inline(always)]
-    fn match_settled(p: Bits, q: Bits, fingerprint: Fingerprint, _hint: Hint) -> (bool, bool) {
-        match either_holds::<L>(p.0, q.0, fingerprint) {
-            Some(found) => (true, found),
-            None => (false, false),
-        }
-    }
-
-    #[inline(always)]
-    fn plus_in_emptier(one: Bits, other: Bits, entry: Entry, _hint: Hint) -> Option<(bool, Bits)> {
-        let (Some(of_one), Some(of_other)) = (Self::quiet(one), Self::quiet(other)) else {
-            return Self::plus_in_emptier_among_marks(one, other, entry);
-        };
-        let in_other = of_one.is_fuller_than(of_other);
-        let into = of_one.or(in_other, of_other);
-        let has_vacancy = into.has_vacancy();
-        has_vacancy.then(|| (in_other, into.put(entry).quiet_bits()))
-    }
-
-    #[inline(always)]
-    fn minus_in_first(p: Bits, q: Bits, entry: Entry, _hint: Hint) -> Minus {
-        let (Some(p), Some(q)) = (Self::quiet(p), Self::quiet(q)) else {
-            return Minus::Marked;
-        };
-        let (found_in_p, found_in_q) = (p.unmarked_matches(entry), q.unmarked_matches(entry));
-        if found_in_p | found_in_q == 0 {
-            return Minus::Nothing;
-        }
-        let in_p = found_in_p != 0;
-        let found = select_unpredictable(in_p, found_in_p, found_in_q);
-        let from = q.or(in_p, p);
-        let new = from.taken(found & found.wrapping_neg()).quiet_bits();
-        Minus::Taken { in_p, new }
     }
 
     // Fingerprints.

@@ -8,7 +8,7 @@ use crate::table::{
         GrowingCounting, GrowingExpiringCounting, Lanes,
     },
     time::Timeless,
-    word::{Minus, Phases},
+    word::{Minus, Pair, Phases},
 };
 use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Each operation on a word, or on a pair of words, against its plain meaning.
 
 use super::*;
-use crate::table::word::{Hint, Minus, Phases};
+use crate::table::word::{Hint, Minus, Pair, Phases};
 
 /// Checks that `contents` and their word agree with `expected`.
 #[track_caller]
