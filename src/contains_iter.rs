@@ -5,8 +5,8 @@ use crate::{
     hash::{Hashable, SeededState},
     lifetime::{Forever, Lifetime},
     raw::{
+        any::Ops,
         batch::{GROUP, InFlight},
-        ops::Ops,
     },
 };
 use arrayvec::ArrayVec;

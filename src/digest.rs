@@ -4,7 +4,7 @@ use crate::{
     filter::Filter,
     geometry::Geometry,
     lifetime::Lifetime,
-    raw::ops::Ops,
+    raw::any::Ops,
     snapshot::header::{HEADER_BYTES, Header},
     table::class::Class,
 };

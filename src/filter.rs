@@ -13,7 +13,7 @@ use crate::{
     geometry::Geometry,
     hash::SeededState,
     lifetime::{Forever, Lifetime, Timing, Window},
-    raw::ops::{Layouts, Ops},
+    raw::any::{Layouts, Ops},
 };
 pub use expiring::ExpiringFilter;
 use std::fmt;

@@ -5,8 +5,8 @@ use crate::{
     filter::Filter,
     lifetime::Lifetime,
     raw::{
+        any::Ops,
         lower::{DIFFERENCE, INTERSECTION, Keep, Other},
-        ops::Ops,
     },
 };
 use std::hash::BuildHasher;

@@ -4,10 +4,7 @@ mod due;
 
 use crate::{
     clock::Clock,
-    raw::{
-        any::{AnyExpiring, AnyFilter},
-        ops::{Layouts, TimedOps},
-    },
+    raw::any::{AnyExpiring, AnyFilter, Layouts, TimedOps},
     table::time::beginning::Reading,
 };
 use due::Due;

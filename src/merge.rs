@@ -5,7 +5,7 @@ use crate::{
     filter::Filter,
     geometry::Series,
     lifetime::Lifetime,
-    raw::{copies::Seen, ops::Ops},
+    raw::{any::Ops, copies::Seen},
     snapshot::header::probe,
 };
 use std::{hash::BuildHasher, ptr};

@@ -21,7 +21,6 @@ mod lookup;
 pub(crate) mod lower;
 mod merge;
 pub(crate) mod moves;
-pub(crate) mod ops;
 pub(crate) mod pieces;
 mod refresh;
 pub(crate) mod relocate;

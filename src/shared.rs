@@ -17,8 +17,7 @@ use crate::{
     lifetime::{Expiring, Forever, Kind, Lifetime, Timing},
     memory,
     raw::{
-        any::{AnyFilter, AnyShared},
-        ops::{Layouts, Ops, TimedOps},
+        any::{AnyFilter, AnyShared, Layouts, Ops, TimedOps},
         shared::words_for,
     },
     snapshot::header::{Header, check_sum},

@@ -22,7 +22,7 @@ use crate::{
     error::SnapshotError,
     filter::Filter,
     lifetime::{Expiring, Lifetime, Timing},
-    raw::{frontier::chunk_buckets, ops::Ops},
+    raw::{any::Ops, frontier::chunk_buckets},
     table::time::beginning::Reading,
 };
 use header::Header;

@@ -4,7 +4,7 @@ use crate::{
     filter::Filter,
     geometry::Geometry,
     lifetime::{Lifetime, Timing},
-    raw::ops::Ops,
+    raw::any::Ops,
     stats::Stats,
 };
 

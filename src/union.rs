@@ -1,6 +1,6 @@
 //! union: raises each item to the larger of the numbers of copies in two filters.
 
-use crate::{error::MergeError, filter::Filter, lifetime::Lifetime, raw::ops::Ops};
+use crate::{error::MergeError, filter::Filter, lifetime::Lifetime, raw::any::Ops};
 use std::hash::BuildHasher;
 
 impl<S: BuildHasher + 'static, T: Lifetime> Filter<S, T> {

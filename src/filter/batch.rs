@@ -5,7 +5,7 @@ use crate::{
     filter::Filter,
     hash::Hashable,
     lifetime::{Expiring, Lifetime},
-    raw::ops::Ops,
+    raw::any::Ops,
 };
 use std::hash::BuildHasher;
 

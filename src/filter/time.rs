@@ -3,7 +3,7 @@
 use crate::{
     filter::Filter,
     lifetime::{Expiring, Timing},
-    raw::ops::{Ops, TimedOps},
+    raw::any::{Ops, TimedOps},
     table::time::beginning::Reading,
 };
 use std::time::Duration;

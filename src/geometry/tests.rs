@@ -11,7 +11,7 @@ use super::*;
 use crate::{
     builder::Builder,
     filter::CuckooFilter,
-    raw::{any::AnyFilter, ops::Layouts},
+    raw::any::{AnyFilter, Layouts},
     table::layout::Growing,
 };
 

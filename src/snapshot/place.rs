@@ -6,8 +6,8 @@ use crate::{
     filter::Filter,
     lifetime::{Kind, Lifetime, Timing},
     raw::{
+        any::{Layouts, Ops},
         frontier::chunk_buckets,
-        ops::{Layouts, Ops},
         restore::Restart,
     },
     table::{

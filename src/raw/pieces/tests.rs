@@ -2,7 +2,7 @@
 
 use crate::{
     ExpiringFilter,
-    raw::ops::{Ops, TimedOps},
+    raw::any::{Ops, TimedOps},
     table::time::beginning::Reading,
 };
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
