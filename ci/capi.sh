@@ -14,7 +14,6 @@ cd "$(dirname "$self")/.."
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 installed=$target/capi-installed
 work=$target/capi-tests
-oldest=$work/oldest
 
 say() { printf '\n== %s (%s)\n' "$*" "$(date +%T)"; }
 fail() { printf 'capi.sh: %s\n' "$*" >&2; exit 1; }
@@ -38,16 +37,6 @@ case $mode in
     ;;
 *) fail "there is no $mode: see the first lines of ci/capi.sh" ;;
 esac
-
-# commit_of_header FILE: the last commit whose header this is.
-commit_of_header() {
-    local commit header
-    header=$(git hash-object "$1")
-    for commit in $(git log --format=%H); do
-        [ "$(git rev-parse --quiet --verify "$commit:capi/include/guira.h")" != "$header" ] || { echo "$commit" && return; }
-    done
-    fail "no commit has the header $1: if the clone is shallow, run git fetch --unshallow"
-}
 
 export PKG_CONFIG_PATH=$installed/lib/pkgconfig
 # Go's cache does not see that a library or a header has changed.
@@ -81,21 +70,6 @@ if [ -z "${GUIRA_CAPI_BOUNDED:-}" ]; then
     cargo rustc --quiet --package guira-capi --lib --features faults --crate-type staticlib
     cp --remove-destination "$target/debug/libguira_capi.a" "$work/libguira-faults.a"
 
-    say "building the library of the oldest header that is supported"
-    # The history has both: they are of the last commit that had this header.
-    soname=$(readelf -d "$installed/lib/libguira.so" | sed -n 's/.*SONAME.*\[\(libguira\.so\.[0-9.]*\)\]/\1/p')
-    [ -n "$soname" ] || fail "the library has no soname"
-    rm -rf "$oldest"
-    mkdir -p "$oldest"
-    commit=$(commit_of_header capi/tests/abi/guira.h)
-    git archive "$commit" | tar x -C "$oldest"
-    (
-        cd "$oldest"
-        cargo rustc --quiet --locked --package guira-capi --lib --crate-type cdylib --target-dir "$target" \
-            -- -C link-arg=-Wl,-soname,"$soname"
-        cp --remove-destination "$target/debug/libguira_capi.so" "$soname"
-        ln -sf "$soname" libguira.so
-    )
     GUIRA_CAPI_BOUNDED=1 exec timeout --kill-after=10 600 "$self"
 fi
 
@@ -103,7 +77,7 @@ objects=$(nm -D --defined-only "$installed/lib/libguira.so" | awk '$3 !~ /^guira
 [ -z "$objects" ] || fail "the library exports more than guira_*: $objects"
 grep -q fault_panic capi/include/guira.h && fail "the header has a fault"
 
-say "the units, the header, and whether programs of earlier headers can run"
+say "the units, and the header"
 cargo test --quiet --package guira-capi
 
 warnings=(-pedantic -Wall -Wextra -Werror -g -O1)
@@ -141,16 +115,6 @@ for source in "${tests[@]}"; do
     built "$name-static" "capi/tests/$source" "${static[@]}"
     run "$name-static"
 done
-
-say "programs of the oldest header that is supported, with the library of that time and with this one"
-headers=("-I$oldest/capi/include")
-# Not those of arguments: what a library refuses, a later one may allow.
-for source in c/filter.c c/time.c c/estimate.c c/memory.c cpp/classes.cpp; do
-    name=$(basename "${source%.*}")-oldest
-    built "$name" "$oldest/capi/tests/$source" "-L$oldest" -lguira -lpthread
-    for directory in "$oldest" "$installed/lib"; do LD_LIBRARY_PATH=$directory run "$name"; done
-done
-headers=("${cflags[@]}")
 
 say "valgrind"
 leaks=definite,indirect

@@ -1,8 +1,8 @@
-//! `include/guira.h` is what cbindgen makes of the code.
+//! `include/guira.h` is what cbindgen makes of the code, and has nothing that the tests leave out.
 //!
 //! `GUIRA_BLESS=1 cargo test --package guira-capi --test header` writes it.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 #[test]
 fn the_header_is_that_of_the_code() {
@@ -33,4 +33,34 @@ fn the_header_is_that_of_the_code() {
         made.len(),
         "one of them is longer: run with GUIRA_BLESS=1"
     );
+}
+
+/// `tests/c/panics.c` makes each call panic.
+#[test]
+fn every_call_is_in_the_test_of_panics() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path| fs::read_to_string(root.join(path)).expect("a file of the package");
+    let (header, test) = (read("include/guira.h"), read("tests/c/panics.c"));
+    // Inline functions are the caller's code.
+    let code = header.lines().filter(|line| !line.starts_with("static"));
+    let code = code.map(|line| line.split("//").next());
+    let code: Vec<&str> = code.map(Option::unwrap_or_default).collect();
+    let code = code.join("\n");
+    // A name before a list of arguments.
+    let calls: BTreeSet<&str> = code
+        .match_indices('(')
+        .filter_map(|(at, _)| {
+            code[..at]
+                .split(|c: char| !c.is_alphanumeric() && c != '_')
+                .next_back()
+        })
+        .filter(|name| name.starts_with("guira_"))
+        .collect();
+    assert!(calls.len() > 60, "{calls:?}");
+    let missing: Vec<_> = calls
+        .into_iter()
+        .filter(|name| !test.contains(&format!("{name}(")))
+        .collect();
+    // The message is read by each check of INTERNAL.
+    assert_eq!(missing, ["guira_last_message"]);
 }
