@@ -41,7 +41,7 @@ pub(crate) use AtomicU64 as SmallCounter;
 #[cfg(not(any(guira_loom, guira_shuttle, guira_faults)))]
 pub(crate) use std::sync::atomic::AtomicU32 as SmallCounter;
 
-/// A word as those have it who own the memory of a filter.
+/// A word, as the owner of the memory of a filter has it.
 #[cfg(not(guira_faults))]
 pub(crate) use AtomicU64 as OwnWord;
 #[cfg(guira_faults)]
