@@ -284,19 +284,11 @@ macro_rules! implement {
 macro_rules! any {
     (
         ($d:tt)
-        fixed { $($fixed:ident($bits:literal $($_fixed:tt)*))* }
-        semi_sorted {
-            $($semi:ident($raw_bits:literal raw bits x $_slots:literal, $prefixes:literal $($_semi:tt)*))*
-        }
-        expiring { $($expiring:ident($short:literal $($_expiring:tt)*))* }
-        counting {
-            $($counting:ident($rest:literal bits and $counter:literal $($_counting:tt)*))*
-        }
-        expiring_counting {
-            $($both:ident(
-                $left:literal bits, $_tag:literal of a tag and $number:literal $($_both:tt)*
-            ))*
-        }
+        fixed { $($fixed:ident $_fixed:tt)* }
+        semi_sorted { $($semi:ident $_semi:tt)* }
+        expiring { $($expiring:ident $_expiring:tt)* }
+        counting { $($counting:ident $_counting:tt)* }
+        expiring_counting { $($both:ident $_both:tt)* }
     ) => {
         /// A filter whose items stay.
         pub(crate) enum AnyFilter {

@@ -3,8 +3,6 @@
 use super::{AnyCounting, AnyExpiring, AnyExpiringCounting, AnyFilter, Ops};
 #[cfg(feature = "shared")]
 use super::{AnyShared, AnySharedExpiring};
-#[cfg(feature = "shared")]
-use crate::raw::shared::SharedPlace;
 use crate::{
     error::SnapshotError,
     geometry::{Geometry, Series},
@@ -13,6 +11,8 @@ use crate::{
         self, Growing, GrowingCounting, GrowingExpiring, GrowingExpiringCounting, layouts,
     },
 };
+#[cfg(feature = "shared")]
+use crate::{raw::shared::SharedPlace, table::layout::Layout};
 
 /// Filters by their layouts, as the fields of [`Filter`](crate::Filter) have them.
 pub(crate) trait Layouts: Ops + Sized + Send + Sync {
@@ -27,6 +27,17 @@ pub(crate) trait Layouts: Ops + Sized + Send + Sync {
     /// if the words are too few.
     #[cfg(feature = "shared")]
     fn in_words(geometry: &Geometry, oldest: u64, place: SharedPlace) -> Option<Self>;
+}
+
+/// The filter of [`in_words`](Layouts::in_words) in one layout.
+#[cfg(feature = "shared")]
+fn shared<L: Layout>(
+    geometry: &Geometry,
+    oldest: u64,
+    place: SharedPlace,
+) -> Option<Box<RawFilter<layout::Shared<L>>>> {
+    let levels = geometry.series.table_levels();
+    RawFilter::in_words(geometry.buckets, levels, oldest, place).map(Box::new)
 }
 
 /// Makes the constructors from the list of layouts.
@@ -121,16 +132,15 @@ macro_rules! made {
 
             #[cfg(feature = "shared")]
             fn in_words(geometry: &Geometry, oldest: u64, place: SharedPlace) -> Option<Self> {
-                let (buckets, levels) = (geometry.buckets, geometry.series.table_levels());
                 Some(Self::Shared(match geometry.series {
                     $(Series { levels: 0, fingerprint_bits: $bits, prefixes: 0, counter_bits: 0, .. } => {
-                        AnyShared::$fixed(Box::new(RawFilter::in_words(buckets, levels, oldest, place)?))
+                        AnyShared::$fixed(shared(geometry, oldest, place)?)
                     })*
                     $(Series { levels: 0, fingerprint_bits: $raw_bits, prefixes: $prefixes, counter_bits: 0, .. } => {
-                        AnyShared::$semi(Box::new(RawFilter::in_words(buckets, levels, oldest, place)?))
+                        AnyShared::$semi(shared(geometry, oldest, place)?)
                     })*
                     Series { levels: 1.., counter_bits: 0, .. } => {
-                        AnyShared::Growing(Box::new(RawFilter::in_words(buckets, levels, oldest, place)?))
+                        AnyShared::Growing(shared(geometry, oldest, place)?)
                     }
                     _ => return None,
                 }))
@@ -148,10 +158,9 @@ macro_rules! made {
 
             #[cfg(feature = "shared")]
             fn in_words(geometry: &Geometry, oldest: u64, place: SharedPlace) -> Option<Self> {
-                let (buckets, levels) = (geometry.buckets, geometry.series.table_levels());
                 Some(Self::Shared(match geometry.series {
                     $(Series { levels: 0, fingerprint_bits: $short, counter_bits: 0, .. } => {
-                        AnySharedExpiring::$expiring(Box::new(RawFilter::in_words(buckets, levels, oldest, place)?))
+                        AnySharedExpiring::$expiring(shared(geometry, oldest, place)?)
                     })*
                     _ => return None,
                 }))
